@@ -19,8 +19,8 @@ from tfport.discovery import STALE, Catalog
 
 JSON, PLAIN, PARTS, PAGE = "json", "plain", "parts", "page"
 """The forms: a document, plain text, the parts of a text for any width, a page for a browser."""
-SARIF, JUNIT = "sarif", "junit"
-"""The part of one result in a report for code scanning, or for a CI server."""
+TEXT, SARIF, JUNIT = "text", "sarif", "junit"
+"""The part of one result in a report for people, for code scanning, or for a CI server."""
 Renderer = TypeVar("Renderer", bound=Callable[..., Any])
 RENDERERS = Catalog[Callable[..., Any]](
     "renderers", "tfport.reports", "tfport.fix.certify.json", "tfport.web.pages"

@@ -12,6 +12,7 @@ from tests.browser.sample_models import hostile_graph, long_edges
 from tests.browser.views import EXAMPLES
 from tests.frontends.keras.files import write_h5
 from tests.recorded_models import MODELS
+from tests.scan.test_graph_risks import NAME, X, saved_model
 from tests.web.ui_client import UiClient, running
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
@@ -37,6 +38,8 @@ def sample_folder(tmp_path_factory: pytest.TempPathFactory) -> Any:
     hostile_graph(folder / "hostile.pb")
     long_edges(folder / "long_edges.pb")
     write_h5(folder / "small.h5")
+    (folder / "reads_file").mkdir()
+    saved_model(folder / "reads_file", X + NAME + "y = ReadFile(f)")
     (folder / "truncated.pb").write_bytes((folder / "hostile.pb").read_bytes()[:-7])
     return folder
 

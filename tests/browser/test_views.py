@@ -86,6 +86,23 @@ def test_the_overview_lists_operators_of_a_tflite_file(opened):
     assert page.get_by_role("region", name="Operators").locator("tbody tr").count() > 0
 
 
+def test_the_overview_shows_what_a_model_could_do_and_where(opened, sample_folder):
+    page = settled(opened.path(sample_folder / "reads_file"))
+    scan = page.get_by_role("region", name="What it could do")
+    assert "op ReadFile reads /etc/passwd when signature" in scan.inner_text().replace("`", "")
+    assert "it leaves the machine with the answer" in scan.inner_text()
+    below = scan.evaluate("card => card.compareDocumentPosition(document.querySelector('.signature')) & 4")
+    assert below, "what could harm comes first"
+    scan.get_by_role("button", name="Show the node in the graph").click()
+    page.wait_for_url(re.compile("/graph[?]"))
+    page.get_by_text("Findings of the scan").first.wait_for()
+
+
+def test_the_overview_says_that_a_scan_found_nothing(opened):
+    scan = settled(opened.path(ATTENTION)).get_by_role("region", name="What it could do")
+    assert "Nothing found that touches files" in scan.inner_text()
+
+
 def test_ops_sort_filter_and_show_their_history(opened):
     page = settled(opened.path(ATTENTION, "ops"))
     rows = page.get_by_role("region", name="Ops of the model").locator("tbody tr")

@@ -1,7 +1,7 @@
 """Cases of ops that touch the world: how they are declared, and what they are made of.
 
 A case prepares its files and returns what `traced_ops.py` runs under strace. `harmless` cases have a path or
-an address with which the table (`src/tfport/scan/op_effects.toml`) says that the op does nothing.
+an address with which the table (`src/tfport/graph/op_effects.toml`) says that the op does nothing.
 """
 
 from __future__ import annotations

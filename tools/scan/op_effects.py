@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tfport.scan.op_effects import effects_of
+from tfport.graph.op_effects import effects_of
 
 HERE = Path(__file__).parent
 TRACED = "trace=%file,%network,%process,write,writev,pwrite64"

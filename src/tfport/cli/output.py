@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import argparse
 
     from tfport.rendering import RenderedResult
+    from tfport.reports.check.formats import ReportLayout
     from tfport.reports.console import Render
 
 
@@ -48,6 +49,23 @@ def write_new_file(path: str, text: str) -> None:
 
     with new_path(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
+
+
+def report_layout(args: argparse.Namespace, command: str, *, many: bool) -> ReportLayout:
+    """The layout of a report in `--format`, on the terminal or in the file `-o`."""
+    from tfport.reports.check.formats import WIDTH, ReportLayout
+    from tfport.reports.lines import is_terminal, terminal_width
+
+    color = args.format == "text" and is_terminal() and not args.output
+    return ReportLayout(terminal_width() if color else WIDTH, many, args.all, color, command)
+
+
+def print_report(text: str, output: str | None) -> None:
+    """Print a report, or write it to a file."""
+    if output is None:
+        sys.stdout.write(text)
+    else:
+        write_report(output, text)
 
 
 def write_report(path: str, text: str) -> None:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
-from typing import Any
+import functools
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from tfport.cli.arguments import add_tags, tags_of
 from tfport.cli.commands import command
 from tfport.errors import Error
 from tfport.startup.dataclass import dataclass
 
+if TYPE_CHECKING:
+    from tfport.cli.scan_allowed import AllowList
+    from tfport.reports.check.formats import ReportFormat
+
 FORMATS = ("text", "json", "sarif", "junit")
 FAIL_ON = ("error", "warning", "note", "never")
 """Each value includes those before it, except `never`."""
-_WORST_LAST = (0, 2, 1)
 
 
 @command(
@@ -53,83 +57,90 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 @dataclass(frozen=True)
-class ScannedModel:
-    """A model, and its report or why it could not be read."""
+class ScanRequest:
+    """A model to scan, or a folder of models."""
 
     path: str
-    report: Any = None
-    error: str = ""
+    tags: tuple[str, ...] | None = None
+    models: tuple[str, ...] = ()
+    """The models of a folder, which have requests of their own: only its other files are looked at."""
+
+
+@dataclass(frozen=True)
+class ScannedModel:
+    """The result for one model."""
+
+    severity: str | None
+    part: Any
+    """Its part of the report; None for a folder of models if its other files are harmless."""
+    is_read: bool = True
 
 
 def run(args: argparse.Namespace) -> int:
-    from tfport.cli.check.model_folders import models_at
-    from tfport.cli.check.models import with_progress
-    from tfport.cli.progress import show_progress
-
-    paths = [path for model in args.models for path in (models_at(model) or [model])]
-    if len(paths) == 1:
-        with show_progress(f"scanning {paths[0]}"):
-            scanned = list(_scanned(args, paths))
-        if scanned[0].error and args.format in ("text", "json"):
-            raise Error(scanned[0].error)
-    else:
-        scanned = list(with_progress(_scanned(args, paths), len(paths)))
-    _print(args, scanned)
-    failing = FAIL_ON[: FAIL_ON.index(args.fail_on) + 1] if args.fail_on != "never" else ()
-    codes = (2 if model.error else int(model.report.severity in failing) for model in scanned)
-    return max(codes, key=_WORST_LAST.index)
-
-
-def _scanned(args: argparse.Namespace, paths: list[str]) -> Iterator[ScannedModel]:
-    """The models one after the other; one that cannot be read does not stop the others."""
-    import datetime
     from pathlib import Path
 
-    import tfport
+    from tfport.cli.check.request import worst
+    from tfport.cli.output import print_report, report_layout
+    from tfport.cli.progress import show_progress
     from tfport.cli.scan_allowed import allow_list
+    from tfport.reports.check.formats import REPORT_FORMATS, SCAN
 
-    allowed, today = allow_list(Path.cwd()), datetime.date.today()
-    for path in paths:
-        try:
-            report = tfport.scan(path, tags=tags_of(args))
-            allowed.apply(path, report.risks, today)
-            yield ScannedModel(path, report)
-        except Error as error:
-            yield ScannedModel(path, error=str(error))
-
-
-def _print(args: argparse.Namespace, scanned: list[ScannedModel]) -> None:
-    from tfport.cli.output import write_report
-
-    if args.format == "text" and not args.output:
-        from tfport.reports.console import show
-        from tfport.reports.scan import scans_text
-
-        show(lambda width: scans_text(_results(scanned), width, everything=args.all))
-        return
-    text = _document(args, scanned)
-    if args.output:
-        write_report(args.output, text)
-    else:
-        print(text, end="")
-
-
-def _document(args: argparse.Namespace, scanned: list[ScannedModel]) -> str:
-    from tfport.reports.check.formats import REPORT_FORMATS, SCAN, ReportLayout
-
-    if args.format == "text":
-        from tfport.reports.console import plain
-        from tfport.reports.scan import scans_text
-
-        return plain(lambda width: scans_text(_results(scanned), width, everything=args.all)) + "\n"
+    requests, allowed = list(_requests(args)), allow_list(Path.cwd())
     (format_class,) = REPORT_FORMATS.of(args.format)
-    layout = ReportLayout(many=len(scanned) > 1 or format_class.always_many, command=SCAN)
-    written = format_class(layout)
-    return written.whole(
-        [written.unreadable(m.path, m.error) if m.error else written.part(m.report) for m in scanned]
-    )
+    many = len(requests) > 1
+    report_format = format_class(report_layout(args, SCAN, many=many or format_class.always_many))
+    if many or format_class.always_many:
+        scanned = list(_scan_many(requests, report_format, allowed))
+    else:
+        with show_progress(f"scanning {requests[0].path}"):
+            scanned = [_scan(requests[0], report_format, allowed)]
+    print_report(report_format.whole([model.part for model in scanned]), args.output)
+    failing = FAIL_ON[: FAIL_ON.index(args.fail_on) + 1] if args.fail_on != "never" else ()
+    return worst(int(model.severity in failing) if model.is_read else 2 for model in scanned)
 
 
-def _results(scanned: list[ScannedModel]) -> list[Any]:
-    """The reports, and for models that could not be read the path and the reason."""
-    return [(model.path, model.error) if model.error else model.report for model in scanned]
+def _requests(args: argparse.Namespace) -> Iterator[ScanRequest]:
+    from tfport.cli.check.model_folders import models_at
+
+    tags = tags_of(args)
+    for path in args.models:
+        models = models_at(path)
+        yield ScanRequest(path, tags and tuple(tags), tuple(models or ()))
+        yield from (ScanRequest(model, tags and tuple(tags)) for model in models or ())
+
+
+def _scan_many(
+    requests: Sequence[ScanRequest], report_format: ReportFormat, allowed: AllowList
+) -> Iterator[ScannedModel]:
+    from tfport.cli.many_models import for_each_model, with_progress
+
+    scan = functools.partial(_scan_or_report, report_format=report_format, allowed=allowed)
+    scanned = with_progress(for_each_model(scan, requests), len(requests), "scanning")
+    return (model for model in scanned if model.part is not None)
+
+
+def _scan_or_report(request: ScanRequest, report_format: ReportFormat, allowed: AllowList) -> ScannedModel:
+    """Scan a model; one that cannot be read does not stop the others."""
+    try:
+        return _scan(request, report_format, allowed)
+    except Error as error:
+        return ScannedModel(None, report_format.unreadable(request.path, str(error)), is_read=False)
+
+
+def _scan(request: ScanRequest, report_format: ReportFormat, allowed: AllowList) -> ScannedModel:
+    """Scan a model, and keep only what is printed: the report holds the whole graph."""
+    import datetime
+
+    import tfport
+
+    if request.models:
+        from tfport.atlas.known_ops import known_ops
+        from tfport.scan.scan import scan_beside
+
+        report = scan_beside(request.path, request.models, known_ops())
+        if not report.risks:
+            return ScannedModel(None, None)
+    else:
+        report = tfport.scan(request.path, tags=request.tags)
+    allowed.apply(request.path, report.risks, datetime.date.today())
+    return ScannedModel(report.severity, report_format.part(report))

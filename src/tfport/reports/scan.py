@@ -8,14 +8,15 @@ error[TFP901]: op `ReadFile` reads `/etc/passwd` when signature `predict` runs
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from tfport.check.findings.finding import NOTE, function_of
 from tfport.graph.text import node_text
-from tfport.rendering import json_of
+from tfport.rendering import TEXT, json_of, renderer_of
+from tfport.reports.check.formats import ReportLayout
 from tfport.reports.check.phrases import nodes_text
-from tfport.reports.check.text import ARROW, MOST_NODES, SEVERITIES, unreadable
+from tfport.reports.check.text import ARROW, MOST_NODES, SEVERITIES, TextPart
 from tfport.reports.console import INDENT, cut_off, indented, labeled, text_of, title
 from tfport.reports.layout import ReportPart, Text
 from tfport.scan.risk import Risk
@@ -72,24 +73,14 @@ def scan_text(report: ScanReport, width: int, *, everything: bool = False) -> It
         yield from (_note(risk) for risk in notes)
 
 
-def scans_text(
-    results: Sequence[ScanReport | tuple[str, str]], width: int, *, everything: bool = False
-) -> Iterator[ReportPart | str]:
-    """The text of many scans; models without findings have one line, unreadable ones the reason."""
-    if len(results) == 1 and isinstance(results[0], ScanReport):
-        yield from scan_text(results[0], width, everything=everything)
-        return
-    for result in results:
-        if isinstance(result, tuple):
-            yield unreadable(*result)
-        elif result.risks:
-            yield from scan_text(result, width, everything=everything)
-        else:
-            yield Text.assemble(f"{printable(result.model)}  ", ("nothing found", "green"))
-    with_risks = sum(isinstance(r, ScanReport) and bool(r.risks) for r in results)
-    lost = sum(isinstance(r, tuple) for r in results)
-    rest = [f"{with_risks:,} with findings", *([f"{lost:,} cannot be read"] if lost else [])]
-    yield f"\n{len(results):,} models: {', '.join(rest)}"
+@renderer_of(ScanReport, TEXT)
+def scan_part(report: ScanReport, layout: ReportLayout) -> TextPart:
+    """The text of a scan of one model; of many, those without findings have one line."""
+    if layout.many and not report.risks:
+        line = Text.assemble(f"{printable(report.model)}  ", ("nothing found", "green"))
+        return TextPart(None, [line], is_line=True)
+    rows = list(scan_text(report, layout.width, everything=layout.everything))
+    return TextPart(report.severity, rows)
 
 
 def _risk(risk: Risk, width: int, *, everything: bool) -> Iterator[ReportPart]:

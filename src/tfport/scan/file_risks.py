@@ -1,6 +1,6 @@
 """Look at every file of a model, and into archives: native code, pickles, scripts, links that lead outside.
 
-`look_at(path)` returns what was found, and the files that are models themselves, which `scan` loads.
+`look_at(path)` returns what was found; `model_risks` looks at the files that may be models themselves.
 Nothing is unpacked to its name, imported or run; what is read is bounded in number, size and depth.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from io import BytesIO
 
 from tfport.errors import Error, UnreadableFile
@@ -21,9 +21,9 @@ from tfport.formats.keras.unsafe import leads_outside
 from tfport.scan import file_contents as kinds
 from tfport.scan import file_findings as findings
 from tfport.scan.archive_risks import DRIVE, StoredMembers, archive_risks, zip_at_end
+from tfport.scan.folder_files import files_below
 from tfport.scan.pickle_risks import MOST_PICKLE, pickle_names, pickle_risk
 from tfport.scan.risk import NOTE, WARNING, Risk
-from tfport.startup.dataclass import dataclass, field
 from tfport.words import count
 
 MOST_FILES = 20_000
@@ -33,12 +33,8 @@ DEEPEST = 4
 """Archives inside archives."""
 MOST_NAMES = 6
 MOST_MODELS = 50
-SKIPPED_FOLDERS = frozenset((".git", ".cache", ".svn", "__pycache__"))
+MOST_JSON = 64 << 20
 MODEL_SUFFIXES = frozenset((".keras", ".h5", ".hdf5", ".tflite", ".lite", ".pb", ".pbtxt", ".meta"))
-SYSTEM = re.compile(
-    r"/(etc|proc|sys|dev|root|boot|bin|sbin|usr|var|run)(/|$)|/\.(ssh|aws|config|kube|docker|netrc)\b"
-)
-"""Places that no model has its files in."""
 NOTABLE = re.compile(
     r"(exec(v|ve|vp|vpe|l|lp|le)|system|popen|posix_spawnp?|v?fork|dlopen|dlmopen|socket|connect|bind|listen|accept4?|"
     r"getaddrinfo|gethostbyname|ptrace|unlink(at)?|setuid|memfd_create|process_vm_writev)"
@@ -52,69 +48,53 @@ BEHIND = "an HDF5 file behind something else"
 HDF5_START = b"\x89HDF\r\n\x1a\n"
 
 
-@dataclass(slots=True)
-class FileReport:
-    """What the files of a path are."""
-
-    risks: list[Risk] = field(default_factory=list)
-    models: list[tuple[str, str, memoryview]] = field(default_factory=list)
-    """Files that may be models: as messages call them, their name, and their bytes."""
+ModelRisks = Callable[[str, str, memoryview], Iterable[Risk]]
+"""What a file could do that may be a model: as messages call it, its name, and its bytes."""
 
 
-def look_at(path: str) -> FileReport:
-    """Everything in a file, a folder, or an archive; nothing for a path that does not exist."""
-    look = _FileLook()
+def look_at(path: str, model_risks: ModelRisks, without: Iterable[str] = ()) -> list[Risk]:
+    """What is in a file, a folder except the paths in `without`, or an archive.
+
+    Nothing for a path that does not exist.
+    """
+    look = _FileLook(model_risks)
     if os.path.isdir(path):
-        look.folder(path)
-    elif os.path.isfile(path):
+        look.in_folder = True
+        look.folder(path, without)
+        return list(_without_repetition(look.risks))
+    if os.path.isfile(path):
         folder, name = os.path.split(path)
         look.file(Folder(folder).map(name), path, depth=0)
-    return look.report
+    return look.risks
 
 
 class _FileLook:
-    def __init__(self) -> None:
-        self.report = FileReport()
+    def __init__(self, model_risks: ModelRisks) -> None:
+        self.model_risks = model_risks
+        self.risks: list[Risk] = []
         self.files = 0
+        self.models: dict[str, None] = {}
+        self.in_folder = False
         self.unpacked = 0
 
     def add(self, risk: Risk) -> None:
-        self.report.risks.append(risk)
+        self.risks.append(risk)
 
-    def folder(self, path: str) -> None:
-        top = os.path.realpath(path)
-        for folder, folders, names in os.walk(path):
-            folders[:] = sorted(name for name in folders if name not in SKIPPED_FOLDERS)
-            for name in sorted([*names, *(f for f in folders if os.path.islink(os.path.join(folder, f)))]):
-                whole = os.path.join(folder, name)
-                if self._is_one_too_many(path):
-                    return
-                if os.path.islink(whole) and not self._is_harmless_link(whole, top):
-                    continue
-                if os.path.isfile(whole):
-                    self._guarded(whole, depth=0)
+    def folder(self, path: str, without: Iterable[str]) -> None:
+        for file in files_below(path, without):
+            if isinstance(file, Risk):
+                self.add(file)
+            elif self._is_one_too_many(path):
+                return
+            else:
+                self._guarded(file, depth=0)
 
     def _is_one_too_many(self, where: str) -> bool:
         self.files += 1
         if self.files == MOST_FILES + 1:
-            self.add(
-                findings.NotScanned(subject=f"`{where}`", detail=f"it has more than {MOST_FILES:,} files")
-            )
+            detail = f"it has more than {MOST_FILES:,} files"
+            self.add(findings.NotScanned(subject=f"`{where}`", detail=detail))
         return self.files > MOST_FILES
-
-    def _is_harmless_link(self, path: str, top: str) -> bool:
-        target, stored = os.path.realpath(path), os.readlink(path)
-        if os.path.commonpath([top, target]) == top:
-            return True
-        is_system = SYSTEM.search(target) is not None
-        why = (
-            "a file of the system"
-            if is_system
-            else "stores of downloaded models link to their files like this"
-        )
-        level = WARNING if is_system else NOTE
-        self.add(findings.OutsideLink(subject=f"`{path}`", detail=stored[:200], level=level, why=why))
-        return not is_system
 
     def _guarded(self, path: str, depth: int) -> None:
         folder, name = os.path.split(path)
@@ -143,9 +123,10 @@ class _FileLook:
                 detail = "a pickle that does not end, or is longer than what is looked at"
                 self.add(findings.NotScanned(subject=subject, detail=detail, level=WARNING))
         if kinds.contradicts(kind, name):
-            is_model = kind in (kinds.ZIP, kinds.HDF5, kinds.LITE)
-            self.add(findings.WrongSuffix(subject=subject, detail=kind, level=NOTE if is_model else WARNING))
-        if suffix in MODEL_SUFFIXES or kind in (kinds.HDF5, kinds.ZIP, kinds.LITE):
+            level = NOTE if kind in (kinds.ZIP, kinds.HDF5, kinds.LITE) else WARNING
+            self.add(findings.WrongSuffix(subject=subject, detail=kind, level=level))
+        is_model = suffix in MODEL_SUFFIXES or kind in (kinds.HDF5, kinds.ZIP, kinds.LITE)
+        if is_model or (suffix == ".json" and self._is_other_keras_json(data, where)):
             self._model(data, where, name)
         if kind == kinds.NUMPY and (elements := kinds.declared_elements(data)) > max(HARMLESS, len(data)):
             detail = f"declares {elements:,} elements, and has {len(data):,} bytes"
@@ -154,7 +135,7 @@ class _FileLook:
             detail = "is JSON in UTF-16 or UTF-32, which Python reads and scanners do not"
             self.add(findings.AmbiguousArchive(subject=subject, detail=detail))
         if suffix == ".json":
-            self.report.risks += list(_weight_paths(data, subject))
+            self.risks += list(_weight_paths(data, subject))
         self._other_format(data, kind, where, depth)
         self._inside(data, kind, where, depth)
 
@@ -166,15 +147,17 @@ class _FileLook:
         )
         self.add(risk)
 
+    def _is_other_keras_json(self, data: memoryview, where: str) -> bool:
+        """Whether this is the configuration of a Keras model, and not part of an archive that is one."""
+        return b'"class_name"' in bytes(data[:MOST_JSON]) and posixpath.dirname(where) not in self.models
+
     def _model(self, data: memoryview, where: str, name: str) -> None:
-        if len(self.report.models) < MOST_MODELS:
-            self.report.models.append((where, name, data))
-        elif len(self.report.models) == MOST_MODELS:
-            self.add(
-                findings.NotScanned(
-                    subject=f"`{where}`", detail=f"more than {MOST_MODELS} models in one path"
-                )
-            )
+        self.models[where] = None
+        if len(self.models) <= MOST_MODELS:
+            self.risks += self.model_risks(where, name, data)
+        elif len(self.models) == MOST_MODELS + 1:
+            detail = f"more than {MOST_MODELS} models in one path"
+            self.add(findings.NotScanned(subject=f"`{where}`", detail=detail))
 
     def _other_format(self, data: memoryview, kind: str, where: str, depth: int) -> None:
         """A second format in the same file: a zip archive at its end, or HDF5 after its first part."""
@@ -215,8 +198,8 @@ class _FileLook:
                             subject=f"`{where}`", detail=str(error).removeprefix(f"{where}: ")
                         )
                     )
-                elif depth:
-                    self._unread(where, error, WARNING)
+                elif depth or self.in_folder:
+                    self._unread(where, error, WARNING if depth else NOTE)
                 return
             if entries is not None:
                 self._entries(list(entries), data, where, depth)
@@ -239,7 +222,7 @@ class _FileLook:
             self._model(before, where, BEFORE_END)
 
     def _entries(self, entries: StoredMembers, data: memoryview, where: str, depth: int) -> None:
-        self.report.risks += list(archive_risks(entries, data, where))
+        self.risks += list(archive_risks(entries, data, where))
         for name, member in entries[:MOST_MEMBERS]:
             if member is None or self._is_one_too_many(where):
                 continue
@@ -266,6 +249,21 @@ class _FileLook:
             self._unread(where, error, WARNING)
 
 
+def _without_repetition(risks: Iterable[Risk]) -> Iterator[Risk]:
+    """The same findings, with one for all scripts beside a model."""
+    scripts = []
+    for risk in risks:
+        if isinstance(risk, findings.ScriptFile) and risk.severity == NOTE:
+            scripts.append(risk)
+        else:
+            yield risk
+    if len(scripts) > 1:
+        scripts[
+            0
+        ].detail += f", as {'is' if len(scripts) == 2 else 'are'} {len(scripts) - 1:,} more beside it"
+    yield from scripts[:1]
+
+
 def _native(data: memoryview, where: str, kind: str) -> Risk:
     imports: list[str] = []
     if kind == kinds.ELF:
@@ -290,7 +288,7 @@ def _weight_paths(data: memoryview, subject: str) -> Iterator[Risk]:
     """Weights of a TensorFlow.js model that are not in its folder."""
     from tfport.scan.lite_risks import OutsideWeights
 
-    if b"anifest" not in (text := bytes(data[: 64 << 20])):
+    if b"anifest" not in (text := bytes(data[:MOST_JSON])):
         return
     for paths in PATHS.findall(text):
         for path in QUOTED.findall(paths):

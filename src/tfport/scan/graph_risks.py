@@ -14,9 +14,9 @@ from tfport.check.findings.finding import finding, merged
 from tfport.check.node_contexts import ALL, NodeContext
 from tfport.graph.graph import Node, Value
 from tfport.graph.model import Model
+from tfport.graph.op_effects import OpEffect, effects_of
 from tfport.graph.reach import called_by, every_node, needed_by
 from tfport.scan.data_flow import DataFlow, TextSources, literal_text
-from tfport.scan.op_effects import OpEffect, effects_of
 from tfport.scan.risk import ERROR, LOADING, NOTE, RISK, WARNING, Risk
 
 NEVER = "but neither loading nor a signature runs it"

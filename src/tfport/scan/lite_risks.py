@@ -8,7 +8,7 @@ from math import prod
 
 from tfport.check.findings.finding import finding
 from tfport.formats.lite.records import CUSTOM, LiteFile
-from tfport.scan.op_effects import effects_of
+from tfport.graph.op_effects import effects_of
 from tfport.scan.risk import ERROR, NOTE, RISK, WARNING, Risk
 
 REFUSED = "tfport's own runtime has no kernel for it"

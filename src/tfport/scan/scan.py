@@ -6,7 +6,9 @@ only at a model that is loaded.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import functools
+import gc
+from collections.abc import Iterable, Iterator, Sequence
 
 from tfport.check.checked_model import CheckedModel
 from tfport.errors import Error
@@ -20,7 +22,7 @@ from tfport.graph.model import Model
 from tfport.graph.op_signature import OpDefs
 from tfport.rendering import RenderedResult
 from tfport.scan.file_findings import NotScanned
-from tfport.scan.file_risks import BEFORE_END, BEHIND, HDF5_START, FileReport, look_at
+from tfport.scan.file_risks import BEFORE_END, BEHIND, HDF5_START, look_at
 from tfport.scan.graph_risks import graph_risks
 from tfport.scan.risk import NOTE, Risk, rank, worst_severity
 from tfport.startup.dataclass import dataclass, field
@@ -28,6 +30,7 @@ from tfport.startup.dataclass import dataclass, field
 KERAS_WEIGHTS = "model.weights.h5"
 """What is read with the configuration of a Keras archive."""
 NO_MODEL = "not a model that tfport reads"
+BESIDE = "files beside models"
 
 
 @dataclass
@@ -51,58 +54,74 @@ def scan_path(path: str, definitions: OpDefs, tags: Iterable[str] | None = None)
 
     What cannot be read is an error only if nothing of concern was found in it.
     """
-    files = look_at(path)
+    own: set[str] = set()
+    risks_inside = functools.partial(_inner_risks, own=own, definitions=definitions)
     try:
         location = find_model(path)
         report = scan_model(load_any_model(location, definitions, tags))
+        own |= {location.where, *map(location.files.label, (location.name, KERAS_WEIGHTS)), report.model}
+        report.risks += look_at(path, risks_inside)
     except Error as error:
-        report = _without_model(path, files, error, definitions)
-    else:
-        own = {location.where, *map(location.files.label, (location.name, KERAS_WEIGHTS)), report.model}
-        report.risks += [*files.risks, *_inner_risks(files, own, definitions)]
-    once = {(risk.code, risk.message): risk for risk in reversed(report.risks) if not risk.nodes}
-    report.risks = sorted([*once.values(), *(risk for risk in report.risks if risk.nodes)], key=rank)
+        report = _without_model(path, look_at(path, risks_inside), error)
+    report.risks = _once(report.risks)
     return report
 
 
-def _without_model(path: str, files: FileReport, error: Error, definitions: OpDefs) -> ScanReport:
-    risks = [*files.risks, *_inner_risks(files, set(), definitions)]
+def _without_model(path: str, risks: list[Risk], error: Error) -> ScanReport:
     if worst_severity(risks) in (None, NOTE):
         raise error
     why = str(error).removeprefix(f"{path}: ")
     return ScanReport(path, NO_MODEL, [*risks, NotScanned(subject=f"`{path}`", detail=why, level=NOTE)])
 
 
-def _inner_risks(files: FileReport, own: set[str], definitions: OpDefs) -> Iterator[Risk]:
-    """What models inside the files could do, other than the model that the path names."""
-    for where, name, data in files.models:
-        if name == BEHIND or bytes(data[: len(HDF5_START)]) == HDF5_START:
-            from tfport.scan.keras_risks import hdf5_risks
-
-            yield from hdf5_risks(data, where, "weights" if name.endswith("weights.h5") else "h5")
-        if where not in own or name in (BEHIND, BEFORE_END):
-            try:
-                risks = list(_model_risks(where, name, data, definitions))
-            except Error:
-                continue  # no model, or not one by itself: the path is read as a whole
-            for risk in risks:
-                risk.subject = f"`{where}`: {risk.subject}" if risk.subject else f"`{where}`"
-                yield risk
+def scan_beside(folder: str, models: Iterable[str], definitions: OpDefs) -> ScanReport:
+    """Everything that the files of a folder could do which belong to none of the models in it."""
+    risks_inside = functools.partial(_inner_risks, own=set(), definitions=definitions)
+    return ScanReport(folder, BESIDE, _once(look_at(folder, risks_inside, without=models)))
 
 
-def _model_risks(where: str, name: str, data: memoryview, definitions: OpDefs) -> Iterable[Risk]:
+def _once(risks: Sequence[Risk]) -> list[Risk]:
+    """Each finding once, the worst first."""
+    once = {(risk.code, risk.message): risk for risk in reversed(risks) if not risk.nodes}
+    return sorted([*once.values(), *(risk for risk in risks if risk.nodes)], key=rank)
+
+
+def _inner_risks(
+    where: str, name: str, data: memoryview, *, own: set[str], definitions: OpDefs
+) -> Iterator[Risk]:
+    """What a model inside the files could do, other than the model that the path names."""
+    if name == BEHIND or bytes(data[: len(HDF5_START)]) == HDF5_START:
+        from tfport.scan.keras_risks import hdf5_risks
+
+        yield from hdf5_risks(data, where, "weights" if name.endswith("weights.h5") else "h5")
+    if where not in own or name in (BEHIND, BEFORE_END):
+        for risk in _model_risks(where, name, data, definitions):
+            risk.subject = f"`{where}`: {risk.subject}" if risk.subject else f"`{where}`"
+            yield risk
+        gc.collect()  # automatic collection is disabled in commands, and models are large
+
+
+def _model_risks(where: str, name: str, data: memoryview, definitions: OpDefs) -> list[Risk]:
     """What the model in these bytes could do; nothing if there is none."""
-    if name == BEHIND:
-        from tfport.formats.hdf5.file import open_hdf5
-        from tfport.formats.keras.h5_file import read_h5
-        from tfport.scan.keras_risks import keras_risks
+    try:
+        if name == BEHIND:
+            return _hidden_risks(where, data)
+        row = recognize(Sample(MemoryFiles(where, {name: data}), name))
+        if not isinstance(row, ModelFormat) or row.bytes_name is None:
+            return []  # no model, or not one by itself: the path is read as a whole
+        location = ModelLocation(row, MemoryFiles(where, {row.bytes_name: data}), row.bytes_name, where)
+        return scan_model(load_any_model(location, definitions)).risks
+    except Error as error:
+        return [NotScanned(detail=str(error).removeprefix(f"{where}: "), level=NOTE)]
 
-        return keras_risks(read_h5(open_hdf5(data, where)))
-    row = recognize(Sample(MemoryFiles(where, {name: data}), name))
-    if not isinstance(row, ModelFormat) or row.bytes_name is None:
-        return ()
-    location = ModelLocation(row, MemoryFiles(where, {row.bytes_name: data}), row.bytes_name, where)
-    return scan_model(load_any_model(location, definitions)).risks
+
+def _hidden_risks(where: str, data: memoryview) -> list[Risk]:
+    """What the Keras file behind something else could do."""
+    from tfport.formats.hdf5.file import open_hdf5
+    from tfport.formats.keras.h5_file import read_h5
+    from tfport.scan.keras_risks import keras_risks
+
+    return list(keras_risks(read_h5(open_hdf5(data, where))))
 
 
 def scan_model(model: Model) -> ScanReport:

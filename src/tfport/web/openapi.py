@@ -61,6 +61,8 @@ REQUESTS = [
     ApiRequest("post", "/models/{model}/check", "what `tfport check --json` prints, with all nodes",
                "CheckReport",
               body={"targets": TEXTS, "device": STRING, "signature": TEXTS}, required=("targets",)),
+    ApiRequest("get", "/models/{model}/scan", "what `tfport scan --json` prints, with all nodes",
+               "ScanReport"),
     ApiRequest("post", "/models/{model}/run", "run a signature: a job", "Job", status=202,
               body={"signature": STRING, "inputs": OBJECT, "repeat": INTEGER}),
     ApiRequest("post", "/models/{model}/fix", "rewrite a model for a target: a job", "Job", status=202,

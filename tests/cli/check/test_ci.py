@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[3]
 HOOKS = {hook["id"]: hook for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())}
 HOOK = HOOKS["tfport-check"]
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
-INSTALL, CHECK = ACTION["runs"]["steps"]
+INSTALL, CHECK, SCAN = ACTION["runs"]["steps"]
 INPUT = re.compile(r"\$\{\{ inputs\.([\w-]+) \}\}")
 
 
@@ -79,6 +79,25 @@ def test_the_hook_runs_when_a_model_or_the_configuration_changes(file, asks):
     assert bool(re.search(HOOK["files"], file)) == asks
 
 
+SCANNED = [
+    "m.keras",
+    "a/m.h5",
+    "m.hdf5",
+    "m.tflite",
+    "m.lite",
+    "frozen.pbtxt",
+    "m.meta",
+    "web/model.json",
+    "model.zip",
+]
+
+
+def test_the_hook_for_scans_runs_for_every_format():
+    files = HOOKS["tfport-scan"]["files"]
+    assert [file for file in SCANNED if not re.search(files, file)] == []
+    assert [file for file in ("README.md", "src/model.py", "package.json") if re.search(files, file)] == []
+
+
 def act(repository: Path, **inputs: str) -> tuple[subprocess.CompletedProcess[str], Path, dict[str, str]]:
     """Run the step that checks, as a runner does."""
     values = {name: spec["default"] for name, spec in ACTION["inputs"].items()} | inputs
@@ -130,7 +149,10 @@ def test_the_action_checks_the_declared_models(repository):
 
 def test_the_action_uses_every_input():
     used = {
-        name for step in (INSTALL, CHECK) for text in step["env"].values() for name in INPUT.findall(text)
+        name
+        for step in (INSTALL, CHECK, SCAN)
+        for text in step["env"].values()
+        for name in INPUT.findall(text)
     }
     assert used == set(ACTION["inputs"])
     assert "${{" not in INSTALL["run"] + CHECK["run"], "what a stranger writes must not become a command"
@@ -142,3 +164,16 @@ def test_the_action_installs_itself_or_a_release(version, wanted):
     what = line.rpartition(" ")[2]
     env = {"VERSION": version, "SOURCE": "SOURCE"}
     assert subprocess.check_output(["bash", "-c", f"echo {what}"], env=env, text=True).strip() == wanted
+
+
+@pytest.mark.parametrize(("fail_on", "code"), [("", 0), ("never", 0)])
+def test_the_action_scans_what_its_input_names(fail_on, code, repository):
+    values = {"model": "models", "scan": "models", "format": "text", "scan-fail-on": fail_on}
+    env = {name: INPUT.sub(lambda match: values[match[1]], text) for name, text in SCAN["env"].items()}
+    output = repository / "output"
+    env |= {"GITHUB_OUTPUT": str(output), "RUNNER_TEMP": str(repository)}
+    done = run(["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", SCAN["run"]], repository, **env)
+    assert done.returncode == code, done.stderr
+    assert "attention" in done.stdout
+    assert output.read_text() == f"sarif={repository}/tfport-scan.sarif\n"
+    assert '"results"' in (repository / "tfport-scan.sarif").read_text()

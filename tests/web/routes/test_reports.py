@@ -39,6 +39,14 @@ def test_check_takes_a_device_and_signatures(ui):
     assert (answer["results"][0]["device"], answer["signatures"]) == ("gpu", ["serve"])
 
 
+def test_scan_answers_what_the_command_prints_with_all_nodes(ui):
+    path = path_of("table_from_file")
+    answer = ui.get(f"/models/{ui.open(path)}/scan").json
+    for risk in answer["risks"]:
+        assert len(risk.pop("all_nodes")) == risk["count"]
+    assert answer == plain(tfport.scan(path).to_json())
+
+
 BAD = [  # body                                                              words
     ({}, "1 to 40 targets"),
     ({"targets": []}, "1 to 40 targets"),

@@ -94,6 +94,7 @@ export class EmbeddedSource implements Source {
   search = absent<SearchResult>;
   tensor = absent<never>;
   asset = absent<never>;
+  scan = absent<never>;
   targets = absent<never>;
   op = absent<OpsReport>;
   explain = absent<Explained>;

@@ -1,6 +1,6 @@
 /** The documents of a running `tfport ui`. */
 
-import type { CheckReport, CodePages, Explained, Inspection, Matrix, OpsReport } from "./reports";
+import type { CheckReport, CodePages, Explained, Inspection, Matrix, OpsReport, ScanReport } from "./reports";
 import type { CheckRequest, JobRequest, JobResult, Source } from "./source";
 import { ApiError } from "./source";
 import type {
@@ -106,6 +106,10 @@ export class HttpSource implements Source {
 
   matrix(model: string): Promise<Matrix> {
     return this.get(`/models/${part(model)}/matrix`);
+  }
+
+  scan(model: string): Promise<ScanReport> {
+    return this.get(`/models/${part(model)}/scan`);
   }
 
   check(model: string, request: CheckRequest): Promise<CheckReport> {

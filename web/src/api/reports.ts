@@ -226,6 +226,33 @@ export interface CheckReport {
   results: CheckResult[];
 }
 
+/** Something that a model could do. */
+export interface Risk {
+  code: string;
+  name: string;
+  severity: Finding["severity"];
+  message: string;
+  when: string;
+  why: string | null;
+  op: string | null;
+  count: number;
+  nodes: { node: string; function: string | null }[];
+  subject: string | null;
+  own_runtime: string | null;
+  /** Every node that it concerns. */
+  all_nodes: NodeAddress[];
+}
+
+/** `tfport scan --json`, with all nodes. */
+export interface ScanReport {
+  version: 1;
+  model: string;
+  format: string;
+  nodes: number;
+  severity: Finding["severity"] | null;
+  risks: Risk[];
+}
+
 export interface OutputDifference {
   dtype: string;
   alike: boolean;

@@ -10,6 +10,7 @@ import type {
   OpsReport,
   Profile,
   RunResult,
+  ScanReport,
 } from "./reports";
 import type {
   AssetPeek,
@@ -97,6 +98,7 @@ export interface Source {
 
   matrix(model: string): Promise<Matrix>;
   check(model: string, request: CheckRequest): Promise<CheckReport>;
+  scan(model: string): Promise<ScanReport>;
   targets(prefix: string): Promise<TargetSuggestion[]>;
   op(name: string): Promise<OpsReport>;
   explain(text: string): Promise<Explained | CodePages>;

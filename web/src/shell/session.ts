@@ -12,6 +12,7 @@ export class ModelSession {
   readonly inspection = once(() => source.inspect(this.id));
   readonly graphs = once(() => source.graphs(this.id));
   readonly matrix = once(() => source.matrix(this.id));
+  readonly scan = once(() => source.scan(this.id));
   readonly graph = onceFor((graph: string) => source.graph(this.id, graph));
   readonly overlay = new Signal<Overlay | null>(null);
   readonly checked = new Signal<CheckReport | null>(embedded?.documents.check ?? null);
@@ -25,7 +26,7 @@ export class ModelSession {
 
   /** Forget documents whose request failed, so that they are asked for again. */
   retry(): void {
-    for (const document of [this.entry, this.inspection, this.graphs, this.matrix]) document.forget();
+    for (const document of [this.entry, this.inspection, this.graphs, this.matrix, this.scan]) document.forget();
   }
 
   private async find(): Promise<ModelEntry> {

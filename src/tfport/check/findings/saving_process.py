@@ -16,6 +16,7 @@ from tfport.check.loader_stages import WHEN_RUN, Noticed
 from tfport.check.loaders import Loader
 from tfport.graph.dtypes import STRING
 from tfport.graph.graph import Node
+from tfport.graph.op_effects import effects_of
 from tfport.graph.reach import every_node
 from tfport.graph.state import assets, constant_strings, origin, shared_name
 
@@ -46,12 +47,12 @@ LEFT_BEHIND = {
     "GetSessionTensor": "a tensor that a session of the saving process holds",
     "DeleteSessionTensor": "a tensor that a session of the saving process holds",
 }
-FILE_NAMES = {
-    "ReadFile": 0, "InitializeTableFromTextFile": 1, "InitializeTableFromTextFileV2": 1,
-    "LoadAndRemapMatrix": 0, "TextLineDataset": 0, "TFRecordDataset": 0, "TFRecordDatasetV2": 0,
-    "FixedLengthRecordDataset": 0, "FixedLengthRecordDatasetV2": 0,
-}  # fmt: skip
-"""The ops that fail without a file, and the input that has its name."""
+NEED_FILES = frozenset((
+    "ReadFile", "InitializeTableFromTextFile", "InitializeTableFromTextFileV2", "LoadAndRemapMatrix",
+    "TextLineDataset", "TFRecordDataset", "TFRecordDatasetV2", "FixedLengthRecordDataset",
+    "FixedLengthRecordDatasetV2",
+))  # fmt: skip
+"""The ops that fail without a file; `op_effects` says which input has its name."""
 
 
 @finding("TFP061", "python-function", noticed=RUNS)
@@ -211,13 +212,18 @@ def _files(checked: CheckedModel, nodes: Sequence[Node]) -> Iterator[Finding]:
     """Constant names of files; the constants of assets get another value at load."""
     own = {asset.tensor.partition(":")[0] for asset in assets(checked.model)}
     for node in nodes:
-        index = FILE_NAMES.get(node.op)
-        if index is None or index >= len(node.inputs) or node.inputs[index].dtype != STRING:
-            continue
-        if node.inputs[index].node.name in own:
-            continue
-        for name in constant_strings(node, index, {}):
-            yield FileOfAnotherMachine(nodes=[node], op=node.op, file=name, doubt=MAY_EXIST)
+        if node.op in NEED_FILES and not any(value.node.name in own for value in node.inputs):
+            for name in _constant_paths(node):
+                yield FileOfAnotherMachine(nodes=[node], op=node.op, file=name, doubt=MAY_EXIST)
+
+
+def _constant_paths(node: Node) -> Iterator[str]:
+    effect, signature = effects_of(node.op), node.signature
+    if effect is None or signature is None:
+        return
+    for index, argument in enumerate(signature.inputs[: len(node.inputs)]):
+        if argument.name in effect.path and node.inputs[index].dtype == STRING:
+            yield from constant_strings(node, index, {})
 
 
 def _text(node: Node, attr: str) -> str:

@@ -1,16 +1,13 @@
-"""Check one model, or many in parallel processes; results keep the order of the requests."""
+"""Check one model, or many; `many_models` does so in parallel processes."""
 
 from __future__ import annotations
 
 import functools
-import gc
-import os
-import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from tfport.cli.check.request import CheckRequest
+from tfport.cli.many_models import for_each_model
 from tfport.errors import Error
 from tfport.reports.check.formats import ReportFormat
 from tfport.startup.dataclass import dataclass
@@ -19,12 +16,6 @@ if TYPE_CHECKING:
     from tfport.atlas.target import Target
     from tfport.check.check_report import CheckReport
     from tfport.runtime.custom.registry import Registry
-
-PARALLEL_FROM = 16
-"""Fewer models take less time here than starting processes."""
-CHUNK = 4
-GC_THRESHOLD = 200_000
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -107,10 +98,7 @@ def check_models(requests: Sequence[CheckRequest], report_format: ReportFormat) 
     """Check each model; one that cannot be read does not stop the others."""
     for request in requests:
         targets_of(request)  # an unknown target is one error, not one for each model
-    processors = len(os.sched_getaffinity(0))
-    if len(requests) < PARALLEL_FROM or processors < 2:
-        return _sequentially(requests, report_format)
-    return _in_parallel(requests, report_format, processors)
+    return for_each_model(functools.partial(_check_or_report, report_format=report_format), requests)
 
 
 def _check_or_report(request: CheckRequest, report_format: ReportFormat) -> ModelResult:
@@ -118,62 +106,3 @@ def _check_or_report(request: CheckRequest, report_format: ReportFormat) -> Mode
         return model_result(check_request(request, ways_out=False), report_format)
     except Error as error:
         return ModelResult(None, frozenset(), report_format.unreadable(request.model, str(error)))
-
-
-def _sequentially(requests: Sequence[CheckRequest], report_format: ReportFormat) -> Iterator[ModelResult]:
-    for request in requests:
-        yield _check_or_report(request, report_format)
-        gc.collect()  # automatic collection is disabled in commands, and models are large
-
-
-def _in_parallel(
-    requests: Sequence[CheckRequest], report_format: ReportFormat, processors: int
-) -> Iterator[ModelResult]:
-    import multiprocessing
-    from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor
-    from multiprocessing import resource_tracker
-
-    spawn = multiprocessing.get_context("spawn")  # a fork would share the open atlas
-    check = functools.partial(_check_or_report, report_format=report_format)
-    resource_tracker.ensure_running()  # its start would unblock interrupts
-    pool = None
-    try:
-        with _interrupts_blocked():  # also those of a pool half made, whose semaphores nobody would release
-            pool = ProcessPoolExecutor(processors, mp_context=spawn, initializer=_configure_worker)
-            models = pool.map(check, requests, chunksize=CHUNK)
-        yield from models
-    except BrokenProcessPool:
-        raise Error(
-            "a worker process was killed, possibly for lack of memory; check fewer models at a time"
-        ) from None
-    finally:
-        if pool is not None:
-            pool.shutdown(cancel_futures=True)
-
-
-@contextmanager
-def _interrupts_blocked() -> Iterator[None]:
-    """Start processes that ignore Ctrl-C: they end with this one, without messages of their own."""
-    import signal  # here, as few commands start processes
-
-    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
-
-
-def _configure_worker() -> None:
-    """Collect garbage, but rarely: a worker checks many models."""
-    gc.set_threshold(GC_THRESHOLD)
-
-
-def with_progress(models: Iterable[T], total: int) -> Iterator[T]:
-    """The same models, with a progress bar on a terminal."""
-    if not sys.stderr.isatty():
-        yield from models
-        return
-    from rich.console import Console
-    from rich.progress import track
-
-    yield from track(models, "checking", total, console=Console(stderr=True), transient=True)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-import sys
 from collections.abc import Sequence
 from typing import Any
 
 from tfport.cli.check.request import CheckRequest, exit_code, worst
+from tfport.cli.output import print_report, report_layout, write_report
 from tfport.errors import Error
-from tfport.reports.check.formats import REPORT_FORMATS, WIDTH, ReportFormat, ReportLayout
-from tfport.reports.lines import is_terminal, terminal_width
+from tfport.reports.check.formats import CHECK, REPORT_FORMATS, ReportFormat
 from tfport.startup.dataclass import replace
 
 
@@ -81,14 +80,10 @@ def _check(args: argparse.Namespace, requests: Sequence[CheckRequest], *, many: 
     if is_many and args.node_data:
         raise Error("--node-data is about one model; check the models one at a time")
     if is_many or (format_class.always_many and not args.node_data):
-        return _check_many(args, single, format_class(_layout(args, many=True)))
-    return _check_one(args, single[0], format_class(_layout(args, many=format_class.always_many)))
-
-
-def _layout(args: argparse.Namespace, *, many: bool) -> ReportLayout:
-    color = args.format == "text" and is_terminal() and not args.output
-    width = terminal_width() if color else WIDTH
-    return ReportLayout(width, many, args.all, color)
+        return _check_many(args, single, format_class(report_layout(args, CHECK, many=True)))
+    return _check_one(
+        args, single[0], format_class(report_layout(args, CHECK, many=format_class.always_many))
+    )
 
 
 def _check_one(args: argparse.Namespace, request: CheckRequest, report_format: ReportFormat) -> int:
@@ -99,31 +94,22 @@ def _check_one(args: argparse.Namespace, request: CheckRequest, report_format: R
         report = check_request(request, ways_out=not report_format.always_many)
         model = model_result(report, report_format)
     if args.node_data:
-        from tfport.cli.output import write_report
         from tfport.web.model_explorer.node_data import findings_data
 
         write_report(args.node_data, findings_data(report))
-    _print(report_format.whole([model.part]), args.output)
+    print_report(report_format.whole([model.part]), args.output)
     return exit_code(model.verdict, model.severities, request.fail_on)
 
 
 def _check_many(
     args: argparse.Namespace, requests: Sequence[CheckRequest], report_format: ReportFormat
 ) -> int:
-    from tfport.cli.check.models import check_models, with_progress
+    from tfport.cli.check.models import check_models
+    from tfport.cli.many_models import with_progress
 
-    models = list(with_progress(check_models(requests, report_format), len(requests)))
-    _print(report_format.whole([model.part for model in models]), args.output)
+    models = list(with_progress(check_models(requests, report_format), len(requests), "checking"))
+    print_report(report_format.whole([model.part for model in models]), args.output)
     return worst(
         exit_code(model.verdict, model.severities, request.fail_on)
         for model, request in zip(models, requests, strict=True)
     )
-
-
-def _print(text: str, output: str | None) -> None:
-    if output is None:
-        sys.stdout.write(text)
-        return
-    from tfport.cli.output import write_report
-
-    write_report(output, text)

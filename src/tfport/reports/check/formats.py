@@ -18,7 +18,8 @@ from tfport.discovery import Catalog
 from tfport.startup.dataclass import dataclass
 
 WIDTH = 80
-SCAN = "scan"
+CHECK, SCAN = "check", "scan"
+"""The commands that write reports."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,7 @@ class ReportLayout:
     everything: bool = False
     """Whether long texts and lists are shown in full."""
     color: bool = False
-    command: str = "check"
-    """Whose report it is: `check`, or `scan`."""
+    command: str = CHECK
 
 
 class ReportFormat(ABC):

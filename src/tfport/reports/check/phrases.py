@@ -62,6 +62,13 @@ def summary(verdicts: Sequence[str | None]) -> str:
     return f"{len(verdicts):,} models: {', '.join(counts)}"
 
 
+def scan_summary(severities: Sequence[str | None], total: int) -> str:
+    """`3 scanned: 1 with findings, 1 cannot be read`; None stands for models without findings."""
+    lost = total - len(severities)
+    counts = [f"{len(severities) - severities.count(None):,} with findings"]
+    return f"{total:,} scanned: {', '.join([*counts, *([f'{lost:,} cannot be read'] if lost else [])])}"
+
+
 @dataclass
 class GroupedFinding:
     """One finding and the results that contain it."""

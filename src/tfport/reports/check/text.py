@@ -17,13 +17,15 @@ from tfport.check.check import FAILS, RUNS, UNKNOWN, Result
 from tfport.check.check_report import CheckReport
 from tfport.check.findings.finding import ERROR, NOTE, WARNING, function_of
 from tfport.graph.text import node_text
-from tfport.reports.check.formats import ReportFormat, report_format
+from tfport.rendering import TEXT, RenderedResult, rendered, renderer_of
+from tfport.reports.check.formats import SCAN, ReportFormat, ReportLayout, report_format
 from tfport.reports.check.phrases import (
     WHEN,
     GroupedFinding,
     grouped_findings,
     names_of,
     nodes_text,
+    scan_summary,
     shortened_message,
     signatures_text,
     summary,
@@ -198,10 +200,19 @@ def _note(group: GroupedFinding) -> ReportPart:
 class TextPart:
     """The text about one model."""
 
-    verdict: str | None
-    """None if the model cannot be read."""
+    outcome: str | None
+    """The verdict of a check, or the severity of a scan."""
     rows: list[Any]
-    is_line: bool
+    is_line: bool = False
+    is_read: bool = True
+
+
+@renderer_of(CheckReport, TEXT)
+def check_part(report: CheckReport, layout: ReportLayout) -> TextPart:
+    """The text of a check of one model."""
+    if layout.many and report.verdict == RUNS and not layout.everything:
+        return TextPart(report.verdict, [line(report)], is_line=True)
+    return TextPart(report.verdict, list(report_text(report, layout.width, everything=layout.everything)))
 
 
 @report_format("text")
@@ -210,18 +221,17 @@ class TextFormat(ReportFormat):
 
     always_many: ClassVar[bool] = False
 
-    def part(self, report: CheckReport) -> TextPart:
-        layout = self.layout
-        if layout.many and report.verdict == RUNS and not layout.everything:
-            return TextPart(report.verdict, [line(report)], is_line=True)
-        rows = list(report_text(report, layout.width, everything=layout.everything))
-        return TextPart(report.verdict, rows, is_line=False)
+    def part(self, report: RenderedResult) -> TextPart:
+        part: TextPart = rendered(report, TEXT, self.layout)
+        return part
 
     def unreadable(self, model: str, why: str) -> TextPart:
-        return TextPart(None, [unreadable(model, why)], is_line=True)
+        return TextPart(None, [unreadable(model, why)], is_line=True, is_read=False)
 
     def whole(self, parts: Sequence[TextPart]) -> str:
         rows = list(_rows(parts))
+        if len(parts) > 1:
+            rows.append(f"\n{_summary(parts, self.layout.command)}")
         return colored(rows, self.layout.width) if self.layout.color else plain(lambda _: rows) + "\n"
 
 
@@ -230,5 +240,9 @@ def _rows(parts: Sequence[TextPart]) -> Iterator[Any]:
         if part.is_line and before and not before.is_line:
             yield ""
         yield from part.rows
-    if len(parts) > 1:
-        yield f"\n{summary([part.verdict for part in parts])}"
+
+
+def _summary(parts: Sequence[TextPart], command: str) -> str:
+    if command == SCAN:
+        return scan_summary([part.outcome for part in parts if part.is_read], len(parts))
+    return summary([part.outcome for part in parts])

@@ -1,4 +1,4 @@
-"""Reports: where a model runs, what fails on targets, the history of an op, an explained message."""
+"""Reports: where a model runs, what fails on targets, what it could do, an op, an explained message."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tfport.explain.messages import is_code
 from tfport.reports.explained import codes_json
 from tfport.reports.ops import ops_json
 from tfport.web.allowed_paths import checked_targets
-from tfport.web.graph_view.finding_nodes import report_with_nodes
+from tfport.web.graph_view.finding_nodes import report_with_nodes, scan_with_nodes
 from tfport.web.json_answer import VERSION, bad_request, field, json_answer, read_object, texts
 from tfport.web.matrix_details import matrix_with_details
 from tfport.web.model_store import LoadedModel
@@ -45,6 +45,14 @@ async def _check(request: web.Request) -> web.Response:
     return json_answer(await state.about(request.match_info["model"], check))
 
 
+async def _scan(request: web.Request) -> web.Response:
+    return json_answer(await state_of(request).about(request.match_info["model"], _scan_of))
+
+
+def _scan_of(loaded: LoadedModel) -> dict[str, Any]:
+    return loaded.once("scan", lambda: scan_with_nodes(tfport.scan(loaded.path), loaded.graphs))
+
+
 async def _targets(request: web.Request) -> web.Response:
     prefix = request.query.get("prefix", "")
     suggestions = await state_of(request).in_thread(lambda: target_suggestions(prefix))
@@ -72,6 +80,7 @@ async def _explain(request: web.Request) -> web.Response:
 ROUTES = [
     web.get("/models/{model}/matrix", _matrix),
     web.post("/models/{model}/check", _check),
+    web.get("/models/{model}/scan", _scan),
     web.get("/targets", _targets),
     web.get("/ops/{op}", _op),
     web.post("/explain", _explain),

@@ -12,6 +12,7 @@ import { source } from "../../shell/source";
 import { Assets, Tables } from "./contents";
 import { KerasLayers } from "./keras";
 import { LitePart } from "./lite";
+import { HarmlessScan, Risks } from "./risks";
 import { Signatures } from "./signatures";
 import { Warnings } from "./warnings";
 
@@ -22,10 +23,12 @@ export function Overview({ session }: ViewProps): JSX.Element {
         <div class="overview">
           <div class="stack">
             <Warnings inspection={inspection} session={session} />
+            {!source.isStatic && <Risks session={session} />}
             <Signatures inspection={inspection} session={session} />
             {inspection.keras && <KerasLayers keras={inspection.keras} />}
             {inspection.lite && <LitePart lite={inspection.lite} />}
             <Tables inspection={inspection} />
+            {!source.isStatic && <HarmlessScan session={session} />}
           </div>
           <aside class="stack" aria-label="About the model">
             <About inspection={inspection} session={session} />

@@ -6,13 +6,14 @@ import { count } from "../../components/format";
 import { Name, Sentence } from "../../components/text";
 import { modelAddress } from "../../shell/router";
 import type { ModelSession } from "../../shell/session";
+import { source } from "../../shell/source";
 
 const MOST_NAMES = 12;
 
 export function Warnings({ inspection, session }: { inspection: Inspection; session: ModelSession }): JSX.Element | null {
   const { problems, ops, keras, lite } = inspection;
   const custom = Object.keys(ops.custom);
-  const unsafe = keras?.unsafe ?? [];
+  const unsafe = source.isStatic ? (keras?.unsafe ?? []) : []; // a server scans the model
   const noGraph = keras?.no_graph ?? lite?.no_graph;
   const classes = keras?.custom_classes ?? [];
   if (!problems.length && !custom.length && !unsafe.length && !noGraph && !classes.length) return null;

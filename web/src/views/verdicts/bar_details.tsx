@@ -57,7 +57,7 @@ function Cards({ details, session }: CardsProps): JSX.Element {
   return (
     <>
       {details.slice(0, MOST_FINDINGS).map(({ finding, target }, index) => (
-        <FindingCard key={index} finding={finding} target={target} session={session} open={index === 0} />
+        <FindingCard key={index} finding={finding} title={`Findings on ${target}`} session={session} open={index === 0} />
       ))}
       {more > 0 && <p class="soft">{more} more: check this release to see them all.</p>}
     </>

@@ -34,7 +34,7 @@ function Result({ result, others, session }: ResultProps): JSX.Element {
   const loud = findings.filter(({ severity }) => severity !== "note");
   const quiet = findings.filter(({ severity }) => severity === "note");
   const card = (finding: Finding, index: number) => (
-    <FindingCard key={index} finding={finding} target={result.target} session={session} also={alsoOn(finding, result.target, others)} open={index === 0 && finding.severity !== "note"} />
+    <FindingCard key={index} finding={finding} title={`Findings on ${result.target}`} session={session} also={alsoOn(finding, result.target, others)} open={index === 0 && finding.severity !== "note"} />
   );
   return (
     <section class="result stack" aria-label={`Result for ${result.target}, ${result.device}, loaded by ${result.loaders.join(" and ")}`}>
@@ -78,7 +78,7 @@ function Result({ result, others, session }: ResultProps): JSX.Element {
 }
 
 function showAll(result: CheckResult, findings: Finding[], session: ModelSession): void {
-  session.overlay.value = overlayOf(findings, result.target);
+  session.overlay.value = overlayOf(findings, `Findings on ${result.target}`);
   const first = findings.flatMap(({ all_nodes: nodes = [] }) => nodes)[0];
   go(modelAddress(session.id, "graph", first ? { graph: first.graph } : {}));
 }

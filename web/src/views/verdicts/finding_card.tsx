@@ -15,7 +15,8 @@ const MARKS = { error: ["✕", "bad"], warning: ["!", "warn"], note: ["i", "soft
 
 interface FindingCardProps {
   finding: Finding;
-  target: string;
+  /** What the colors of the graph are called while they show it. */
+  title: string;
   session: ModelSession;
   /** Other targets that have it too. */
   also?: string[];
@@ -23,7 +24,7 @@ interface FindingCardProps {
   open?: boolean;
 }
 
-export function FindingCard({ finding, target, session, also = [], open = false }: FindingCardProps): JSX.Element {
+export function FindingCard({ finding, title, session, also = [], open = false }: FindingCardProps): JSX.Element {
   const [glyph, tone] = MARKS[finding.severity] ?? MARKS.error;
   return (
     <details class={`finding ${finding.severity}`} open={open}>
@@ -67,7 +68,7 @@ export function FindingCard({ finding, target, session, also = [], open = false 
             </dd>
           </div>
         )}
-        <Where finding={finding} target={target} session={session} />
+        <Where finding={finding} title={title} session={session} />
       </dl>
       {also.length > 0 && <p class="soft">Also on {also.join(", ")}</p>}
     </details>
@@ -86,11 +87,11 @@ function Row({ name, text }: { name: string; text: string | null }): JSX.Element
   );
 }
 
-function Where({ finding, target, session }: Pick<FindingCardProps, "finding" | "target" | "session">): JSX.Element | null {
+function Where({ finding, title, session }: Pick<FindingCardProps, "finding" | "title" | "session">): JSX.Element | null {
   if (finding.nodes.length === 0) return null;
   const [first] = finding.all_nodes ?? [];
   const show = () => {
-    session.overlay.value = overlayOf([finding], target);
+    session.overlay.value = overlayOf([finding], title);
     if (first) go(modelAddress(session.id, "graph", { graph: first.graph, node: first.node }));
   };
   const more = finding.count - MOST_NODES;

@@ -7,7 +7,7 @@ const MOST_ENTRIES = 8;
 const TONES = { error: "bad", warning: "warn", note: "note" } as const;
 
 /** Color the nodes of findings; of a node with several, the first finding counts. */
-export function overlayOf(findings: readonly Finding[], target: string): Overlay {
+export function overlayOf(findings: readonly Finding[], title: string): Overlay {
   const legend: LegendEntry[] = [];
   const tones = new Map<string, Map<string, number>>();
   for (const finding of findings) {
@@ -19,7 +19,7 @@ export function overlayOf(findings: readonly Finding[], target: string): Overlay
       tones.set(graph, nodes);
     }
   }
-  return { title: `Findings on ${target}`, legend, tones };
+  return { title, legend, tones };
 }
 
 function labelOf({ code, op, attr }: Finding): string {

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tfport.atlas.known_ops import known_ops
-from tfport.scan.op_effects import EFFECTS, effects_of, op_effects
+from tfport.graph.op_effects import EFFECTS, effects_of, op_effects
 
 WITHOUT_EFFECTS = Path(__file__).with_name("ops_without_effects.txt")
 
