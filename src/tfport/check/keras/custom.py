@@ -34,9 +34,9 @@ class KerasWithCustom(KerasRelease):
 
     @classmethod
     def of(cls, release: KerasRelease, custom: Mapping[str, KerasObject]) -> KerasWithCustom:
-        made = cls(release.package, release.version, release.number)
-        object.__setattr__(made, "custom", custom)
-        return made
+        combined = cls(release.package, release.version, release.number)
+        object.__setattr__(combined, "custom", custom)
+        return combined
 
     def find(self, kind: str, name: str) -> KerasObject | None:
         """What the program registered is found first, also as `Package>Name`."""
@@ -91,10 +91,10 @@ def _from(definition: Definition) -> KerasObject:
     constructor = next((node for node in members if node.name == "__init__"), None)
     if constructor is None or any(node.name == "from_config" for node in members):
         return _object(name, frozenset(), (), IGNORED)
-    given = constructor.args
-    plain = [argument.arg for argument in (*given.posonlyargs, *given.args)][1:]
-    required = plain[: len(plain) - len(given.defaults)]
-    keyword = [argument.arg for argument in given.kwonlyargs]
-    required += [a for a, default in zip(keyword, given.kw_defaults, strict=True) if default is None]
-    passed_on = OF_ANY_LAYER if given.kwarg is not None else ()
+    parameters = constructor.args
+    plain = [argument.arg for argument in (*parameters.posonlyargs, *parameters.args)][1:]
+    required = plain[: len(plain) - len(parameters.defaults)]
+    keyword = [argument.arg for argument in parameters.kwonlyargs]
+    required += [a for a, default in zip(keyword, parameters.kw_defaults, strict=True) if default is None]
+    passed_on = OF_ANY_LAYER if parameters.kwarg is not None else ()
     return _object(name, frozenset((*plain, *keyword, *passed_on)), tuple(required), CHECKED)
