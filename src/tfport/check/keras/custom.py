@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 from tfport.atlas.keras_releases import CHECKED, IGNORED, KerasObject, KerasRelease
@@ -38,6 +39,7 @@ class KerasWithCustom(KerasRelease):
         object.__setattr__(combined, "custom", custom)
         return combined
 
+    @cache  # noqa: B019  as that of every release
     def find(self, kind: str, name: str) -> KerasObject | None:
         """What the program registered is found first, also as `Package>Name`."""
         return self.custom.get(name.rpartition(">")[2]) or super().find(kind, name)
