@@ -133,6 +133,7 @@ def check(
     feeds: Sequence[str] = (),
     soft_placement: bool | None = None,
     checksums: bool = False,
+    custom: Sequence[str] = (),
     libraries: Iterable[str] = (),
     registry: Registry | None = None,
 ) -> CheckReport:
@@ -153,6 +154,8 @@ def check(
         feeds: Tensors that are fed besides the placeholders; what computes them is not needed.
         soft_placement: Whether a node may run on another device than the one it requests.
         checksums: Also verify the checksums of the weights.
+        custom: Classes and functions that your program registers with Keras: `NAME`, or `NAME=FILE.py`,
+            which is read and never executed.
         libraries: Custom-op libraries for TensorFlow or for tfport. They are read, never loaded.
         registry: The custom ops of the target `tfport` (default: those of the process).
     """
@@ -175,6 +178,7 @@ def check(
         feeds=feeds,
         soft_placement=soft_placement,
         checksums=checksums,
+        custom=custom,
     )
 
 

@@ -57,10 +57,12 @@ def check_on(
     what each loader does).
     """
     if _may_need_another_loader(model, target):
-        from tfport.check.keras_lite_results import other_load
+        from tfport.check.keras_lite_results import loading_target, other_load
 
         if load := other_load(model, target, loaders):
             return [_judged(*load)]
+        if target.kind == KERAS_KIND:
+            target, loaders = loading_target(model, target), (KERAS,)
     results: list[Result] = []
     for name in loaders or default_loaders(target):
         result = _result(model, target, _loader(name, model, target, soft_placement))
@@ -85,7 +87,7 @@ def runs_on(
     It runs `as_written` if the target also ignores no attribute of the nodes that it runs.
     """
     if _may_need_another_loader(model, target):
-        from tfport.check.keras_lite_results import conversion, keras_load, lite_load
+        from tfport.check.keras_lite_results import conversion, keras_load, lite_load, loading_target
 
         if target.kind == CONVERTER_KIND:
             return _judged(*conversion(model, target)).verdict == RUNS
@@ -95,6 +97,7 @@ def runs_on(
             return False  # a release before `tf.keras`
         if load := keras_load(model, target, (loader,)):
             return _judged(*load).verdict == RUNS
+        target = loading_target(model, target)
     findings = _findings(model, target, _loader(loader, model, target, soft_placement))
     return not any(_is_noticed(f) or (as_written and _is_ignored(f)) for f in findings)
 

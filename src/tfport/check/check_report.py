@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from tfport.atlas.target import CONVERTER_KIND, OURS, Target
 from tfport.check.check import FAILS, RUNS, UNKNOWN, Result, check_on, loaders_of
@@ -13,6 +14,9 @@ from tfport.graph.graph_outputs import GraphOutputs
 from tfport.graph.model import Model
 from tfport.rendering import RenderedResult
 from tfport.startup.dataclass import dataclass, field
+
+if TYPE_CHECKING:
+    from tfport.atlas.keras_releases import KerasObject
 
 EXIT = {RUNS: 0, FAILS: 1, UNKNOWN: 2}
 
@@ -63,10 +67,21 @@ def check_model(
     feeds: Sequence[str] = (),
     soft_placement: bool | None = None,
     checksums: bool = False,
+    custom: Sequence[str] = (),
     ways_out: bool = True,
 ) -> CheckReport:
-    """Check a model on targets; `ways_out` also searches the nearest releases that run it."""
-    subject = CheckedModel(model, signatures, fetches=fetches, feeds=feeds, checksums=checksums)
+    """Check a model on targets; `ways_out` also searches the nearest releases that run it.
+
+    `custom` are classes and functions that the program registers with Keras: `NAME` or `NAME=FILE.py`.
+    """
+    subject = CheckedModel(
+        model,
+        signatures,
+        fetches=fetches,
+        feeds=feeds,
+        checksums=checksums,
+        custom=_custom_objects(custom),
+    )
     loaders = loaders_of(loader)
     results: list[Result] = []
     refused: list[OtherFormat] = []
@@ -92,6 +107,14 @@ def check_model(
         lite=model.lite.origin if model.lite is not None else "",
         subject=model,
     )
+
+
+def _custom_objects(declared: Sequence[str]) -> Mapping[str, KerasObject]:
+    if not declared:
+        return {}
+    from tfport.check.keras.custom import custom_objects  # imported here: few need it
+
+    return custom_objects(declared)
 
 
 def _other_format(subject: CheckedModel, target: Target, error: OtherFormat) -> Result:

@@ -6,10 +6,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
-from typing import Any, TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tfport.atlas.op_definitions import value_text
 from tfport.atlas.target import Target
@@ -53,6 +54,9 @@ from tfport.registry.resolve import Resolver
 from tfport.registry.unresolved import Question, Unresolved
 from tfport.startup.dataclass import dataclass, field, replace
 
+if TYPE_CHECKING:
+    from tfport.atlas.keras_releases import KerasObject
+
 T = TypeVar("T")
 
 
@@ -67,6 +71,7 @@ class CheckedModel:
         fetches: Sequence[str] = (),
         feeds: Sequence[str] = (),
         checksums: bool = False,
+        custom: Mapping[str, KerasObject] = MappingProxyType({}),
     ) -> None:
         if not len(model.graph) and model.keras is None and model.lite is None:
             raise Error(f"{model.where}: {model.format.name} without a graph, so there is nothing to check")
@@ -77,6 +82,8 @@ class CheckedModel:
         self.contexts = NodeContexts(model, self.outputs)
         self.checksums = checksums
         """Whether to read all weights and compare their checksums."""
+        self.custom = custom
+        """The classes and functions that the program registers with Keras, by name."""
         self._resolver = Resolver()
         self._unresolved: dict[Target, list[tuple[Usage, Unresolved]]] = {}
         self._contexts: dict[Usage, NodesByContext] = {}

@@ -10,7 +10,9 @@ from collections.abc import Sequence
 from tfport.atlas.target import CONVERTER_KIND, Target
 from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import LOAD, Finding
+from tfport.check.findings.keras_loader import no_saved_models
 from tfport.check.keras.check_keras_file import keras_findings, keras_target, loads_keras_file
+from tfport.check.keras.saved_model import is_asked_of_keras, tensorflow_of
 from tfport.check.lite.check_lite_file import lite_findings, lite_target, loads_lite_file
 from tfport.check.lite.converter import conversion_findings, converts
 from tfport.check.loaders import KERAS, LITE
@@ -58,15 +60,29 @@ def _lite_findings(model: CheckedModel, target: Target) -> list[Finding]:
 
 def keras_load(model: CheckedModel, target: Target, loaders: Sequence[str] | None) -> OtherLoad | None:
     """What the Keras of a target does with a Keras file; None if TensorFlow loads the model."""
-    if not loads_keras_file(model.model, target, loaders):
+    if loads_keras_file(model.model, target, loaders):
+        on = keras_target(target)
+        findings = [finding.on_target(on) for finding in model.once(_keras_findings, target)]
+    elif is_asked_of_keras(model.model, target) and tensorflow_of(target) is None:
+        on, findings = target, [_refused(model, target)]
+    else:
         return None
-    on = keras_target(target)
-    findings = [finding.on_target(on) for finding in model.once(_keras_findings, target)]
     for finding in findings:
         finding.signatures = sorted(model.signatures)
     return on, KERAS, findings
 
 
+def loading_target(model: CheckedModel, target: Target) -> Target:
+    """The target whose TensorFlow loads the model: that of a Keras 2, for a SavedModel."""
+    return (tensorflow_of(target) or target) if is_asked_of_keras(model.model, target) else target
+
+
+def _refused(model: CheckedModel, target: Target) -> Finding:
+    finding = no_saved_models(model.model).on_target(target)
+    finding.stage = LOAD
+    return finding
+
+
 def _keras_findings(model: CheckedModel, target: Target) -> list[Finding]:
     assert model.model.keras is not None
-    return keras_findings(model.model.keras, target)
+    return keras_findings(model.model.keras, target, model.custom)

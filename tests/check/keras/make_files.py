@@ -48,6 +48,10 @@ MODELS = {
     "shape_in_first_layer": sequential(layer("Dense", name="d", units=2, batch_input_shape=[None, 3])),
     "lambda_layer": sequential(INPUT, layer("Lambda", name="l", function=BYTECODE, function_type="lambda")),
     "backend_layer": sequential(INPUT, layer("TorchModuleWrapper", name="t")),
+    "string_lookup": sequential(
+        layer("InputLayer", name="x", batch_input_shape=[None, 1], dtype="string"),
+        layer("StringLookup", name="s", vocabulary=["boil", "fry"]),
+    ),
     "hard_sigmoid": sequential(INPUT, layer("Dense", name="d", units=2, activation="hard_sigmoid")),
     "old_optimizer": sequential(INPUT, layer("Dense", name="d", units=2)),
     "mask_by_keyword": functional(

@@ -7,14 +7,32 @@ import pytest
 from tests.frontends.keras.recorded_models import recorded
 
 import tfport
+from tfport.atlas.resolve.targets import resolve_targets
+from tfport.check.check import verdict_of
+from tfport.check.keras.check_keras_file import keras_findings
+from tfport.check.keras.custom import custom_objects
 from tfport.cli.main import main
 from tfport.errors import Error
+from tfport.formats.keras.records import KerasFile
 from tfport.matrix.matrix import matrix_of
 
 FILES = "tests/check/keras/files"
+GRAPH = b"\x0a\x0a\x0a\x02no\x12\x04NoOp"  # a GraphDef of one node
+
+
+def layer(class_name, **config):
+    return {"class_name": class_name, "config": config}
+
+
+def sequential(*layers):
+    return layer("Sequential", name="m", layers=list(layers))
+
+
 CASES = [  # file, target, verdict, stage, codes
     ("removed_class.h5", "keras==3.15.1", "fails", "load", ["TFP701"]),
-    ("removed_class.h5", "tensorflow==2.8.4", "runs", None, []),
+    ("removed_class.h5", "tensorflow==2.8.4", "fails", "run", ["TFP732"]),
+    ("string_lookup.h5", "keras==3.15.1", "unknown", None, ["TFP731"]),
+    ("string_lookup.h5", "tensorflow==2.21.0 keras==3.15.1", "runs", None, []),
     ("removed_argument.h5", "keras==3.15.1", "fails", "load", ["TFP702"]),
     ("removed_argument.h5", "tf-keras==2.16", "runs", None, []),
     ("keras_1_dense.h5", "keras==2.2.4", "runs", None, []),
@@ -33,10 +51,10 @@ CASES = [  # file, target, verdict, stage, codes
     ("mask_by_keyword.h5", "keras==3.15.1", "fails", "run", ["TFP707"]),
     ("mask_by_keyword.h5", "keras==3.9.2", "runs", None, []),
     ("lambda_layer.h5", "keras==3.15.1", "fails", "load", ["TFP720"]),
-    ("lambda_layer.h5", "keras==3.11.2", "runs", None, ["TFP721"]),
+    ("lambda_layer.h5", "keras==3.11.2", "unknown", None, ["TFP721"]),
     ("nested_model.h5", "keras==3.5.0", "fails", "load", ["TFP741"]),
     ("nested_model.h5", "keras==3.15.1", "fails", "load", ["TFP707"]),
-    ("lambda_layer.h5", "tensorflow==2.8.4", "runs", None, ["TFP721"]),
+    ("lambda_layer.h5", "tensorflow==2.8.4", "unknown", None, ["TFP721"]),
     ("backend_layer.h5", "keras==3.15.1", "fails", "load", ["TFP701", "TFP730"]),
     ("only_weights.h5", "tensorflow==2.8.4", "fails", "load", ["TFP706"]),
     ("moved_module.json", "keras==3.15.1", "fails", "load", ["TFP705"]),
@@ -97,11 +115,72 @@ def test_the_implied_keras_and_h5py_are_noted():
 
 def test_a_keras_target_refuses_other_models_and_loaders():
     with pytest.raises(
-        Error, match=r"keras 3.15.1 loads Keras files, and .* is a SavedModel; name a TensorFlow"
+        Error, match=r"keras 3.15.1 loads Keras files, and .* is a GraphDef; name a TensorFlow"
     ):
-        tfport.check("tests/models/keras_sequential", on="keras==3.15.1")
+        tfport.check(GRAPH, on="keras==3.15.1")
     with pytest.raises(Error, match=r"one loader, `keras`; `serving` is one of TensorFlow"):
         tfport.check(f"{FILES}/hard_sigmoid.h5", on="keras==3.15.1", loader="serving")
+
+
+@pytest.mark.parametrize(
+    ("target", "verdict", "words"),
+    [
+        ("keras==3.15.1", "fails", "File format not supported: filepath=MODEL. Keras 3 only supports V3"),
+        ("keras==2.15.0", "runs", "`tf.keras.models.load_model` of tensorflow 2.15.1"),
+        ("tf-keras==2.16.0", "runs", "`tf_keras.models.load_model` of tensorflow 2.16.2"),
+        ("keras==2.2.4", "fails", "Is a directory"),
+    ],
+)
+def test_a_saved_model_is_loaded_by_keras_2(target, verdict, words):
+    report = tfport.check("tests/models/keras_sequential", on=target)
+    (result,) = report.results
+    assert (result.verdict, result.loaders) == (verdict, ("keras",))
+    assert words in " ".join([*result.target.notes, *(f.tensorflow_says or "" for f in result.findings)])
+
+
+def test_the_ways_to_use_a_saved_model_with_keras_3_are_said():
+    (finding,) = tfport.check("tests/models/keras_sequential", on="keras==3.15.1").findings
+    ways = "\n".join(finding.fixes())
+    assert 'for inference: keras.layers.TFSMLayer(path, call_endpoint="serving_default")' in ways
+    assert "tf_keras.models.load_model(path)" in ways
+
+
+CUSTOM = """
+class Scale(keras.layers.Layer):
+    def __init__(self, by=1.0, **more):
+        super().__init__(**more)
+
+def my_activation(x):
+    return x
+"""
+
+
+def test_classes_that_the_program_registers_are_known(tmp_path):
+    source = tmp_path / "layers.py"
+    source.write_text(CUSTOM)
+    path = f"{FILES}/custom_activation.h5"
+    assert tfport.check(path, on="keras==3.15.1").verdict == "fails"
+    assert tfport.check(path, on="keras==3.15.1", custom=["my_activation"]).verdict == "runs"
+    assert tfport.check(path, on="tensorflow==2.8.4", custom=[f"my_activation={source}"]).verdict == "runs"
+    with pytest.raises(
+        Error, match=r"layers.py: no class or function `other`; it defines Scale, my_activation"
+    ):
+        tfport.check(path, on="keras==3.15.1", custom=[f"other={source}"])
+    with pytest.raises(
+        Error, match=r"--custom a.b: expected the name of a class or function, or NAME=FILE.py"
+    ):
+        tfport.check(path, on="keras==3.15.1", custom=["a.b"])
+
+
+def test_the_arguments_of_a_class_are_read_from_its_source(tmp_path):
+    source = tmp_path / "layers.py"
+    source.write_text(CUSTOM)
+    for options, verdict in [({"by": 2.0}, "runs"), ({"factor": 2.0}, "fails")]:
+        file = KerasFile("m.h5", "h5", sequential(layer("Scale", name="s", **options)), None, "2.4.0")
+        findings = keras_findings(
+            file, *resolve_targets("tensorflow==2.8.4"), custom_objects([f"Scale={source}"])
+        )
+        assert verdict_of(findings)[0] == verdict
 
 
 def test_the_matrix_covers_every_package_with_a_keras():
@@ -119,7 +198,7 @@ def test_the_matrix_covers_every_package_with_a_keras():
     ("target", "code"), [("keras==3.15.1", 1), ("tensorflow==2.8.4", 0), ("keras==9", 2)]
 )
 def test_the_command_exits_with_the_verdict(target, code, capsys):
-    assert main(["check", f"{FILES}/removed_class.h5", "--on", target, "--json"]) == code
+    assert main(["check", f"{FILES}/removed_argument.h5", "--on", target, "--json"]) == code
     if code < 2:
         (result,) = json.loads(capsys.readouterr().out)["results"]
         assert result["loaders"] == ["keras"]

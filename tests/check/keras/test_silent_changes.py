@@ -3,7 +3,8 @@
 import pytest
 
 from tfport.atlas.keras_releases import keras_of_tensorflow, keras_releases
-from tfport.check.keras.check_keras_file import _findings, simulated_load
+from tfport.check.keras.check_keras_file import findings_in, simulated_load
+from tfport.check.keras.environment import KerasEnvironment
 from tfport.formats.keras.records import KerasFile
 
 UP = ("UpSampling2D", {"size": [2, 2], "interpolation": "bilinear"})
@@ -43,14 +44,18 @@ def sequential(*layers, name="m"):
 def test_a_change_of_meaning_is_found(layer, saved, release, codes):
     class_name, config = layer
     file = h5(sequential(INPUT, {"class_name": class_name, "config": {"name": "y", **config}}), saved)
-    findings = [f for f in _findings(file, release_of(release)) if f.stage == "run"]
+    findings = [f for f in findings_in(file, release_of(release), KerasEnvironment()) if f.stage == "run"]
     assert [(f.code, f.layer) for f in findings] == [(code, "y") for code in codes]
 
 
 def test_the_input_shape_of_an_inner_model_is_read_as_one_dimension_more():
     first = {"class_name": "Dense", "config": {"name": "d", "units": 2, "batch_input_shape": [None, 3]}}
     outer = sequential(INPUT, sequential(first, name="inner"))
-    findings = [f for f in _findings(h5(outer), release_of("keras-3.15.1")) if f.code == "TFP711"]
+    findings = [
+        f
+        for f in findings_in(h5(outer), release_of("keras-3.15.1"), KerasEnvironment())
+        if f.code == "TFP711"
+    ]
     assert [f.layer for f in findings] == ["d"]
 
 

@@ -238,20 +238,23 @@ class KerasLambda(KerasFileFinding):
     """
 
 
-@finding("TFP721", "keras-lambda-python", "warning", noticed=KERAS)
+@finding("TFP721", "keras-lambda-python", noticed=KERAS)
 class KerasLambdaPython(KerasFileFinding):
-    """{place} contains Python bytecode: it loads only under the Python version that saved it
+    """{place} contains Python bytecode, which needs {pythons}
 
     ## Cause
     The file stores a Python function as marshalled bytecode, and does not say for which
-    Python. Other versions of Python fail (`bad marshal data`), crash, or run something
-    else. Loading it runs code from the file.
+    Python; its layout leaves a few versions. Others fail (`bad marshal data`), crash, or run
+    something else, so the verdict is `unknown` unless no Python of the target fits. Loading
+    it runs code from the file.
     ## Fix
     Load it under the Python that saved it, and only if you trust the file; replace the
     Lambda by a layer.
     ## Example
         tfport check tests/check/keras/files/lambda_layer.h5 --on tensorflow==2.4.4
     """
+
+    pythons: str
 
 
 @finding("TFP722", "keras-unsafe-content", noticed=KERAS)
@@ -283,6 +286,37 @@ class KerasBackendLayer(KerasFileFinding):
     """
 
     backend: str
+
+
+@finding("TFP731", "keras-tensorflow-layer", noticed=KERAS)
+class KerasTensorFlowLayer(KerasFileFinding):
+    """{place}: `{class_name}` of {target} needs an installed TensorFlow
+
+    ## Cause
+    Keras 3 computes lookups of strings and integers, text vectors and hashes with
+    TensorFlow, whatever its backend is. Without TensorFlow, the layer cannot be created.
+    ## Fix
+    Install TensorFlow beside Keras, and name it in the target: `--on "keras==3.15.1
+    tensorflow==2.21.0"`.
+    ## Example
+        tfport check tests/check/keras/files/string_lookup.h5 --on keras==3.15.1
+    """
+
+
+@finding("TFP732", "keras-gpu-layer", noticed=KERAS)
+class KerasGpuLayer(KerasFileFinding):
+    """{place}: `{class_name}` runs only on a GPU
+
+    ## Cause
+    The layer calls cuDNN, which has no version for CPUs. The model loads, and its first call
+    fails: no kernel of the op CudnnRNN fits a CPU.
+    ## Fix
+    Check with `--device gpu` if there is one. Otherwise rewrite the file with `tfport fix`,
+    or load its weights into LSTM or GRU (`recurrent_activation="sigmoid"`,
+    `reset_after=True`).
+    ## Example
+        tfport check tests/check/keras/files/removed_class.h5 --on tensorflow==1.15.5
+    """
 
 
 @finding("TFP740", "keras-changed-meaning", noticed=KERAS)

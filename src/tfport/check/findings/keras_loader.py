@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfport.atlas.target import Target
+from tfport.atlas.keras_releases import TF_KERAS
+from tfport.atlas.target import KERAS_KIND, Target
 from tfport.atlas.versions import version_key
 from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import Finding, check, finding
+from tfport.check.keras.generation import is_keras_3, unsupported_format
 from tfport.check.loader_stages import KERAS
 from tfport.check.loaders import KERAS as LOADER
 from tfport.check.loaders import Loader, has_objects
@@ -15,37 +17,61 @@ from tfport.check.release_quirks import since
 from tfport.errors import Error
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.formats.saved_model.signature import SAVED_MODEL
+from tfport.graph.model import Model
 
 LAYERS = "_tf_keras"
+DEFAULT = "serving_default"
 
 
 @finding("TFP051", "keras-reads-no-saved-model", noticed=KERAS)
 class KerasReadsNoSavedModel(Finding):
-    """the Keras of {target} cannot load a SavedModel
+    """`load_model` of {keras} does not read SavedModels
 
     ## Cause
     From 2.16 on TensorFlow contains Keras 3, which reads `.keras` and `.h5` files only;
-    before 1.15 Keras read `.h5` files only.
+    before 1.15 Keras read `.h5` files only, as the package keras did before 2.4.
     ## Fix
-    Load it with `tf.saved_model.load`, or use it as a layer:
-    `keras.layers.TFSMLayer(path, call_endpoint="serving_default")`. Or install `tf_keras`
-    and use `tf_keras.models.load_model`.
+    For inference, use it as a layer: `keras.layers.TFSMLayer(path,
+    call_endpoint="serving_default")`, or load it with `tf.saved_model.load`. For the model
+    with its layers, use Keras 2: `tf_keras.models.load_model`, or
+    `tf.keras.models.load_model` of TensorFlow up to 2.15.
     ## Example
         tfport check tests/truth/keras/module-2.0.4 --on tensorflow==2.16.2 --loader keras
     """
 
-    def says(self) -> str:
-        if not since(self.on, "2.16"):
-            return "Unable to open file (file read failed: … error message = 'Is a directory')"
+    endpoint: str = "serving_default"
+    """The signature that a layer would call."""
+    has_layers: bool = True
+    """Whether Keras 2 would restore layers, not only functions."""
+
+    @property
+    def keras(self) -> str:
+        release = self.on.keras
         return (
-            "File format not supported: filepath=MODEL. Keras 3 only supports V3 `.keras` files, legacy H5 "
-            "format files (`.h5` extension)."
+            release.name
+            if release is not None and self.on.kind == KERAS_KIND
+            else f"the Keras of {self.on.name}"
         )
 
+    @property
+    def _is_keras_3(self) -> bool:
+        return is_keras_3(self.on.keras) if self.on.keras is not None else since(self.on, "2.16")
+
+    def says(self) -> str:
+        if not self._is_keras_3:
+            return "Unable to open file (file read failed: … error message = 'Is a directory')"
+        return unsupported_format("MODEL", self.on.keras)
+
     def fixes(self) -> list[str]:
-        if not since(self.on, "2.16"):
+        if not self._is_keras_3:
             return ["load it with tf.saved_model.loader.load, in a session"]
-        return ['keras.layers.TFSMLayer(path, call_endpoint="serving_default")', "tf.saved_model.load(path)"]
+        restored = "with its layers" if self.has_layers else "its functions, as it has no layers"
+        return [
+            f'for inference: keras.layers.TFSMLayer(path, call_endpoint="{self.endpoint}"), with TensorFlow',
+            f"in Keras 2, {restored}: tf_keras.models.load_model(path), or "
+            "tf.keras.models.load_model(path) of tensorflow==2.15.1",
+            "tf.saved_model.load(path)",
+        ]
 
 
 @finding("TFP052", "no-keras-model", noticed=KERAS)
@@ -103,8 +129,8 @@ def keras_can_restore(model: CheckedModel, target: Target, loader: Loader) -> It
     saved_model = model.model
     if loader.name != LOADER or saved_model.format is not SAVED_MODEL:
         return
-    if since(target, "2.16") or not since(target, "1.15"):
-        yield KerasReadsNoSavedModel()
+    if (since(target, "2.16") and not _is_tf_keras(target)) or not since(target, "1.15"):
+        yield no_saved_models(saved_model)
         return
     if not has_objects(saved_model):
         if since(target, "2.4"):
@@ -118,6 +144,19 @@ def keras_can_restore(model: CheckedModel, target: Target, loader: Loader) -> It
     saved = saved_model.meta.meta_info_def.tensorflow_version
     if target.build and _is_newer(saved, target.build.version):
         yield NewerKeras(saved=saved)
+
+
+def no_saved_models(model: Model) -> KerasReadsNoSavedModel:
+    """The finding about a SavedModel, with the signature to call instead."""
+    names = sorted(model.signatures)
+    endpoint = DEFAULT if DEFAULT in names or not names else names[0]
+    nodes = model.meta.object_graph_def.nodes
+    return KerasReadsNoSavedModel(endpoint=endpoint, has_layers=any(map(_is_layer, nodes)))
+
+
+def _is_tf_keras(target: Target) -> bool:
+    """Whether Keras 2 is installed beside a TensorFlow that comes with Keras 3."""
+    return target.named_keras is not None and target.named_keras.package == TF_KERAS
 
 
 def _is_layer(node: pb.SavedObject) -> bool:

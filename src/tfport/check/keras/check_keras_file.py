@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
-from tfport.atlas.keras_releases import TF_KERAS, KerasRelease
+from tfport.atlas.keras_releases import TF_KERAS, KerasObject, KerasRelease
 from tfport.atlas.target import KERAS_KIND, Target
 from tfport.atlas.versions import version_key
+from tfport.check.devices import GPU
 from tfport.check.findings.finding import LOAD, Finding
 from tfport.check.findings.keras_files import (
     KerasBackendLayer,
@@ -14,18 +16,20 @@ from tfport.check.findings.keras_files import (
     KerasFileFinding,
     KerasInputRank,
     KerasLambda,
-    KerasLambdaPython,
     KerasWeightsMismatch,
     UnknownKerasArgument,
     UnknownKerasObject,
 )
 from tfport.check.keras.causes import explain
 from tfport.check.keras.compile_settings import always_compiles, compile_problems
+from tfport.check.keras.custom import KerasWithCustom
+from tfport.check.keras.environment import KerasEnvironment, bytecode_findings, layer_needs
 from tfport.check.keras.generation import is_keras_1, is_keras_3, is_standalone, needs_h5py_2, since_keras_3
 from tfport.check.keras.keras2 import load_with_keras_1, load_with_keras_2
 from tfport.check.keras.keras3 import load_with_keras_3
 from tfport.check.keras.keras3_calls import failing_calls
 from tfport.check.keras.raised import VALUE_ERROR, Raised
+from tfport.check.keras.saved_model import is_asked_of_keras
 from tfport.check.keras.silent_changes import silent_changes, stored_layers
 from tfport.check.loaders import KERAS
 from tfport.check.other_format import OtherFormat
@@ -50,7 +54,7 @@ def loads_keras_file(model: Model, target: Target, loaders: Sequence[str] | None
     file = model.keras
     is_file = file is not None and file.layout in LAYOUTS
     if target.kind == KERAS_KIND:
-        if not is_file:
+        if not is_file and not is_asked_of_keras(model, target):
             raise OtherFormat(
                 f"{target.name} loads Keras files, and {model.where} is a {model.format.name}",
                 "name a TensorFlow, such as tensorflow==2.15.1",
@@ -58,7 +62,7 @@ def loads_keras_file(model: Model, target: Target, loaders: Sequence[str] | None
             )
         if other := next((name for name in loaders or () if name != KERAS), None):
             raise Error(f"{target.name} has one loader, `keras`; `{other}` is one of TensorFlow")
-        return True
+        return is_file
     return is_file and target.keras is not None and (loaders is None or tuple(loaders) == (KERAS,))
 
 
@@ -76,14 +80,29 @@ def keras_target(target: Target) -> Target:
     return replace(target, notes=[*target.notes, *notes]) if notes else target
 
 
-def keras_findings(file: KerasFile, target: Target) -> list[Finding]:
-    """Every reason why the Keras of a target does not load a file, or answers differently."""
+def keras_findings(
+    file: KerasFile, target: Target, custom: Mapping[str, KerasObject] = MappingProxyType({})
+) -> list[Finding]:
+    """Every reason why the Keras of a target does not load a file, or answers differently.
+
+    `custom` are the classes and functions that the program registers.
+    """
     release = target.keras
     assert release is not None
-    return [finding.on_target(target) for finding in _findings(file, release)]
+    if custom:
+        release = KerasWithCustom.of(release, custom)
+    environment = KerasEnvironment(
+        has_tensorflow=target.build is not None or not is_keras_3(release),
+        has_gpu=target.device == GPU if target.build is not None else None,
+        pythons=tuple(target.build.facts.get("pythons") or ()) if target.build is not None else (),
+    )
+    return [finding.on_target(target) for finding in findings_in(file, release, environment)]
 
 
-def _findings(file: KerasFile, release: KerasRelease) -> Iterator[KerasFileFinding]:
+def findings_in(
+    file: KerasFile, release: KerasRelease, environment: KerasEnvironment
+) -> Iterator[KerasFileFinding]:
+    """Every reason why a Keras in an environment does not load a file, or answers differently."""
     raised = simulated_load(file, release)
     seen: set[tuple[object, ...]] = set()
     for error in raised:
@@ -105,12 +124,11 @@ def _findings(file: KerasFile, release: KerasRelease) -> Iterator[KerasFileFindi
     if file.layout == "h5":
         yield from failing_calls(file.config, release)
     if not any(error.finding.code == KerasLambda.code for error in raised):
-        for unsafe in file.unsafe:
-            if unsafe.kind == "lambda":
-                yield KerasLambdaPython(layer=unsafe.where)
+        yield from bytecode_findings(file, environment)
     if not any(error.finding.stage == LOAD for error in raised):
         yield from _compile_settings(file, release)
     yield from _backend_layers(file)
+    yield from layer_needs(file, release, environment)
 
 
 def _compile_settings(file: KerasFile, release: KerasRelease) -> Iterator[KerasFileFinding]:
@@ -161,6 +179,8 @@ LAYERS, DEPENDENCIES = "layers", "_layer_checkpoint_dependencies"
 """The groups of an archive that hold the weights of the layers of a model."""
 FIRST_IN_LAYERS = "2.15"
 """The first Keras 2 that looks for the weights of layers in `layers`, as every tf-keras does."""
+OPTIONAL_TOP = "3.6"
+"""The first Keras 3 that loads weights without a group for those of the model itself."""
 KERNEL_AND_BIAS = ("Dense", "Conv1D", "Conv2D", "Conv3D")
 NORMALIZATIONS = {"BatchNormalization": "gamma", "LayerNormalization": "gamma"}
 """Layers whose weights have the sizes of `axis`, with the name of the first weight."""
@@ -173,6 +193,8 @@ def weight_problems(file: KerasFile, release: KerasRelease) -> Iterator[Raised]:
     if file.weights.layout != BY_LAYER:
         if file.layout == "keras" and not is_keras_3(release) and (moved := _moved(file, release)):
             yield moved
+        elif file.layout == "keras" and is_keras_3(release) and not since_keras_3(release, OPTIONAL_TOP):
+            yield from _without_top_group(file)
         return
     lists = file.weights.lists
     with_weights = [name for name, weights in lists.items() if weights]
@@ -190,6 +212,15 @@ def weight_problems(file: KerasFile, release: KerasRelease) -> Iterator[Raised]:
             yield _gru(name, number, shapes[-1], release)
         elif class_name in NORMALIZATIONS and is_keras_3(release) and _is_joint(config, shapes[0]):
             yield _mismatch(name, number, NORMALIZATIONS[class_name], shapes[0][-1:], shapes[0], release)
+
+
+def _without_top_group(file: KerasFile) -> Iterator[Raised]:
+    """The error for weights without the group `vars` at the top, which every Keras writes, if only empty."""
+    assert file.weights is not None
+    if not file.weights.has_top_group:
+        text = "A total of 1 objects could not be loaded. Example error message for object …"
+        what = "the group `vars` at the top of its weights is missing"
+        yield Raised(VALUE_ERROR, text, KerasWeightsMismatch(what=what))
 
 
 def _moved(file: KerasFile, release: KerasRelease) -> Raised | None:

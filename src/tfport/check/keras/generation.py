@@ -36,3 +36,17 @@ def needs_h5py_2(release: KerasRelease) -> bool:
     """Whether a release fails with h5py 3: `'str' object has no attribute 'decode'`."""
     inside = release.package == TENSORFLOW and version_key(release.version) < version_key(FIRST_H5PY_3)
     return inside or is_standalone(release)
+
+
+def unsupported_format(path: str, release: KerasRelease | None) -> str:
+    """What Keras 3 says about a file that is neither an archive nor named as HDF5."""
+    and_also = ", legacy" if release is None or since_keras_3(release, "3.14") else " and legacy"
+    return (
+        f"File format not supported: filepath={path}. Keras 3 only supports V3 `.keras` "
+        f"files{and_also} H5 "
+        "format files (`.h5` extension). Note that the legacy SavedModel format is not supported by "
+        "`load_model()` in Keras 3. In order to reload a TensorFlow SavedModel as an inference-only layer in "
+        f"Keras 3, use `keras.layers.TFSMLayer({path}, call_endpoint='serving_default')` (note "
+        "that your "
+        "`call_endpoint` might have a different name)."
+    )

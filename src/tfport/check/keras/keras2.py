@@ -9,10 +9,13 @@ from tfport.check.findings.keras_files import (
     KerasConfigForm,
     KerasFileFormat,
     KerasLambda,
+    MissingKerasArgument,
     MovedKerasModule,
     UnknownKerasClass,
     UnknownKerasObject,
 )
+from tfport.check.keras.custom import is_custom
+from tfport.check.keras.environment import CUDNN
 from tfport.check.keras.keras2_objects import Keras2Objects
 from tfport.check.keras.raised import TYPE_ERROR, VALUE_ERROR, Raised, wrap
 from tfport.check.keras.stored_objects import copied, decoded
@@ -52,7 +55,9 @@ def load_with_keras_2(file: KerasFile, release: KerasRelease) -> list[Raised]:
     if file.layout == "keras":
         if not layers.since("2.12"):
             return [_no_archives(file, layers)]
-        return Keras2Archive(release).model({**copied(file.config), "compile_config": None})
+        archive = Keras2Archive(release)
+        archive.is_safe = True
+        return archive.model({**copied(file.config), "compile_config": None})
     if layers.since("2.13"):
         return Keras2Archive(release).deserialize(decoded(file.config))
     return layers.deserialize(decoded(file.config))
@@ -73,6 +78,9 @@ def _no_archives(file: KerasFile, layers: Keras2Layers) -> Raised:
 # Layers and models in HDF5 files.
 
 FUNCTIONAL = ("Functional", "Model", "Network", "Container")
+FIRST_STORED_SHAPES = "2.6"
+ATTENTION_SHAPES = ("query_shape", "key_shape", "value_shape")
+"""What `from_config` of MultiHeadAttention takes from a configuration."""
 RENAMED = {"BatchNormalizationV1": "BatchNormalization", "BatchNormalizationV2": "BatchNormalization"}
 
 
@@ -108,6 +116,7 @@ class Keras2Layers(Keras2Objects):
             "ConvRNN2D": self._rnn,
             "StackedRNNCells": self._stacked,
             "Lambda": self._lambda_layer,
+            "MultiHeadAttention": self._attention,
         }
 
     def created(self, known: KerasObject, config: Json, layer: str) -> list[Raised]:
@@ -143,6 +152,18 @@ class Keras2Layers(Keras2Objects):
     def _lambda_layer(self, known: KerasObject, config: Json, layer: str) -> list[Raised]:
         consumed = ("function_type", "module", "output_shape_type", "output_shape_module")
         return self.construct(known, {key: v for key, v in config.items() if key not in consumed}, layer)
+
+    def _attention(self, known: KerasObject, config: Json, layer: str) -> list[Raised]:
+        """Since 2.6 the layer is built from stored shapes, which the Keras of TensorFlow 2.4 lacks."""
+        if not self.since(FIRST_STORED_SHAPES) or not isinstance(config, dict):
+            return self.created(known, config, layer)
+        if missing := [name for name in ATTENTION_SHAPES if name not in config]:
+            finding = MissingKerasArgument(
+                layer=layer, class_name=known.name, op=known.name, attr=missing[0], argument=missing[0]
+            )
+            return [Raised("KeyError", f"'{missing[0]}'", finding)]
+        consumed = {key: value for key, value in config.items() if key not in ATTENTION_SHAPES}
+        return self.created(known, consumed, layer)
 
     def _sequential(self, known: KerasObject, config: Json, layer: str) -> list[Raised]:
         takes_dict = self.since("1.11", "2.2.3")
@@ -183,11 +204,21 @@ LAMBDA = (
     "can pass "
     "`safe_mode=False` to the loading function in order to allow `lambda` loading"
 )
+LAMBDA_LAYER = (
+    "Requested the deserialization of a Lambda layer with a Python `lambda` inside it. This carries a "
+    "potential risk of arbitrary code execution and thus it is disallowed by default. If you trust the "
+    "source of the saved model, you can pass `safe_mode=False` to the loading function in order to allow "
+    "Lambda layer loading."
+)
+FUNCTION_TYPES = ("function_type", "output_shape_type", "mask_type")
 UNSAFE_CALL = ", or call `keras.config.enable_unsafe_deserialization()`"
 
 
 class Keras2Archive(Keras2Layers):
     """The objects of a `.keras` archive: the model is found by its module, its layers by their names."""
+
+    is_safe = False
+    """Whether the loader refuses Python code, as it does in archives and not in HDF5 files."""
 
     def model(self, config: dict[str, Json]) -> list[Raised]:
         """The errors of the whole model."""
@@ -198,6 +229,8 @@ class Keras2Archive(Keras2Layers):
 
     def retrieve(self, config: dict[str, Json]) -> KerasObject | Raised:
         """The class that a configuration names by its module, or the error."""
+        if custom := is_custom(self.release, config.get("class_name"), config.get("registered_name")):
+            return custom
         name, module = str(config.get("class_name")), config.get("module")
         if isinstance(module, str) and module:
             known = self.release.exports.get(f"{module}.{name}")
@@ -230,7 +263,11 @@ class Keras2Archive(Keras2Layers):
         The model then fails when it uses the layer.
         """
         name = config.get("class_name") if isinstance(config, dict) and "module" in config else None
-        if not isinstance(name, str) or not self.since("2.13") or self.release.find("layer", name):
+        if not isinstance(name, str) or not self.since("2.13"):
+            return super().deserialize(config)
+        if self.is_safe and name in CUDNN and isinstance(located := self.retrieve(config), Raised):
+            return [located]  # public in `tf.compat.v1` only
+        if self.release.find("layer", name):
             return super().deserialize(config)
         inner = config.get("config")
         layer = str(config.get("name") or (inner.get("name") if isinstance(inner, dict) else None) or "")
@@ -249,6 +286,8 @@ class Keras2Archive(Keras2Layers):
         if isinstance(function, dict) and function.get("class_name") == "__lambda__":
             more = UNSAFE_CALL if self.since("2.13") else ""
             return [Raised(VALUE_ERROR, f"{LAMBDA}{more}.", KerasLambda(layer=layer))]
+        if self.is_safe and isinstance(config, dict) and "lambda" in map(config.get, FUNCTION_TYPES):
+            return [Raised(VALUE_ERROR, LAMBDA_LAYER, KerasLambda(layer=layer))]
         return super()._lambda_layer(known, config, layer)
 
 

@@ -33,6 +33,9 @@ PRINTED = {"activation": "activation function", "policy": "dtype policy"}
 CELLS_FIRST = ("LSTM", "GRU", "SimpleRNN", "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D", "CuDNNLSTM", "CuDNNGRU")
 """Layers that create their cell before they look at other arguments."""
 
+OF_TENSORFLOW = ("log_softmax", "relu6")
+"""Functions of TensorFlow that the module of activations has as its own."""
+
 
 class Keras2Objects:
     """The objects of one release of Keras 2."""
@@ -67,7 +70,7 @@ class Keras2Objects:
     def get(self, kind: str, value: Json, layer: str) -> list[Raised]:
         """The errors of `initializers.get`, `activations.get` and so on."""
         if isinstance(value, str):
-            if self.release.find(kind, value) or (kind == "activation" and self._is_layer_class(value)):
+            if self.release.find(kind, value) or (kind == "activation" and self._is_other_activation(value)):
                 return []
             dictionary = kind == "initializer" and not self.since("1.14")
             return [self.unknown(kind, value, layer, by_name=not dictionary)]
@@ -82,7 +85,7 @@ class Keras2Objects:
         if known is None:
             return (
                 []
-                if kind == "activation" and self._is_layer_class(name)
+                if kind == "activation" and self._is_other_activation(name)
                 else [self.unknown(kind, name, layer)]
             )
         config = value["config"]
@@ -92,8 +95,10 @@ class Keras2Objects:
             config = {key: inner for key, inner in config.items() if key != "dtype"}
         return self.arguments(known, config, layer)
 
-    def _is_layer_class(self, name: str) -> bool:
-        """Whether a layer can be named as an activation."""
+    def _is_other_activation(self, name: str) -> bool:
+        """Whether a layer, or a function of TensorFlow, can be named as an activation."""
+        if name in OF_TENSORFLOW:
+            return self.since("2.6")
         return self.since("2.5") and self.release.find("layer", name) is not None
 
     def _improper(self, value: Json, layer: str) -> Raised:

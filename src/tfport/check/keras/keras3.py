@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from tfport.atlas.keras_releases import KERAS_CORE, KerasObject, KerasRelease
 from tfport.check.findings.keras_files import KerasConfigForm, KerasFileFormat, KerasLambda, UnknownKerasClass
+from tfport.check.keras.generation import unsupported_format
 from tfport.check.keras.keras3_calls import call_problems, end_problems
 from tfport.check.keras.keras3_objects import Keras3Objects
 from tfport.check.keras.raised import TYPE_ERROR, VALUE_ERROR, Raised, wrap
@@ -55,16 +56,7 @@ def _refused(file: KerasFile, layers: Keras3Layers) -> Raised | None:
         return Raised(
             VALUE_ERROR, text, KerasFileFormat(what="an HDF5 file under a name that ends in .keras")
         )
-    and_also = ", legacy" if layers.since("3.14") else " and legacy"
-    text = (
-        f"File format not supported: filepath={file.where}. Keras 3 only supports V3 `.keras` "
-        f"files{and_also} H5 "
-        "format files (`.h5` extension). Note that the legacy SavedModel format is not supported by "
-        "`load_model()` in Keras 3. In order to reload a TensorFlow SavedModel as an inference-only layer in "
-        f"Keras 3, use `keras.layers.TFSMLayer({file.where}, call_endpoint='serving_default')` (note "
-        "that your "
-        "`call_endpoint` might have a different name)."
-    )
+    text = unsupported_format(file.where, layers.release)
     return Raised(VALUE_ERROR, text, KerasFileFormat(what="an HDF5 file under a name without .h5"))
 
 

@@ -15,6 +15,7 @@ from tfport.formats.keras.records import Json
 GIVEN = 3
 """How many parts name a tensor: layer, call and output."""
 MODELS = ("Functional", "Model", "Sequential")
+MULTI_HEAD, VALUE = "MultiHeadAttention", "value"
 ATTENTION = ("AdditiveAttention", "Attention", "MultiHeadAttention")
 RECURRENT = ("GRU", "LSTM", "SimpleRNN")
 LEFT_AS_LISTS = "3.10"
@@ -41,7 +42,9 @@ def call_problems(objects: Keras3Objects, stored: Json) -> list[Raised]:
             inner, number, *rest = history
             if isinstance(inner, str) and isinstance(number, int) and number >= calls.get(inner, number + 1):
                 problems.append(_endless(objects, name, inner))
-            if objects.since(LEFT_AS_LISTS) and any(
+            if layer.get("class_name") == MULTI_HEAD and VALUE in _tensors_by_keyword(rest):
+                problems.append(_without_value(name))
+            elif objects.since(LEFT_AS_LISTS) and any(
                 not _fails_later(layer, key) for key in _tensors_by_keyword(rest)
             ):
                 problems.append(_by_keyword(name))
@@ -153,3 +156,11 @@ def _by_keyword(layer: str) -> Raised:
     """A tensor that is stored as a keyword stays a list; what the layer says depends on the backend."""
     what = "a call that passes tensors by keyword"
     return Raised(TYPE_ERROR, "", KerasConfigForm(layer=layer, what=what))
+
+
+def _without_value(layer: str) -> Raised:
+    """Multi-head attention is built from the shapes of tensors, and a name is none."""
+    text = "MultiHeadAttention.build() missing 1 required positional argument: 'value_shape'"
+    what = "a call that passes `value` by keyword"
+    finding = KerasConfigForm(layer=layer, class_name=MULTI_HEAD, op=MULTI_HEAD, attr=VALUE, what=what)
+    return Raised(TYPE_ERROR, text, finding)

@@ -17,6 +17,7 @@ from tfport.check.findings.keras_files import (
     UnknownKerasClass,
     UnknownKerasObject,
 )
+from tfport.check.keras.custom import is_custom
 from tfport.check.keras.raised import ATTRIBUTE_ERROR, TYPE_ERROR, VALUE_ERROR, Raised, wrap
 from tfport.check.keras.stored_objects import stored_objects
 from tfport.formats.keras.records import Json
@@ -45,6 +46,8 @@ SAFE_HDF5 = "3.11.3"
 """The first release that refuses Lambdas in HDF5 files."""
 CREATED_FIRST = ("LSTM", "GRU", "SimpleRNN", "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D")
 """Layers that create their cell, with its initializers, before they look at other arguments."""
+
+BATCH_NORMALIZATION = "BatchNormalization"
 
 
 class Keras3Objects:
@@ -117,6 +120,8 @@ class Keras3Objects:
         self, name: str, registered: Json, module: Json, kind: str, config: Json, layer: str
     ) -> KerasObject | Raised:
         """The class or function that a configuration names, or the error (`_retrieve_class_or_fn`)."""
+        if known := is_custom(self.release, name, registered):
+            return known
         if isinstance(module, str) and module:
             if module == "keras" or module.startswith("keras."):
                 public = f"{module}.{name}"
@@ -224,6 +229,8 @@ class Keras3Objects:
             text = f"Unknown `config` as a `dict`, config={value}"
             return [Raised(VALUE_ERROR, text, KerasConfigForm(layer=layer, what="an object without a class"))]
         name = value["class_name"]
+        if is_custom(self.release, name, value.get("registered_name"), value.get("config")):
+            return []
         if name == "function":
             name = value.get("config") if value.get("module") == "builtins" else value.get("registered_name")
         elif value.get("module", "_") is None:
@@ -281,7 +288,17 @@ class Keras3Objects:
         nested = [r for _, kind, value in stored_objects(config) for r in self.get(kind, value, layer)]
         if known.name in CREATED_FIRST:
             return [*first, *nested, *arguments]
-        return [*arguments, *first, *nested]
+        return [*arguments, *first, *self._axis(known, config, layer), *nested]
+
+    def _axis(self, known: KerasObject, config: Mapping[str, Json], layer: str) -> list[Raised]:
+        """The error for the axis of batch normalization, which Keras 2 stores as a list."""
+        if known.name != BATCH_NORMALIZATION or not isinstance(axis := config.get("axis"), list):
+            return []
+        text = "int() argument must be a string, a bytes-like object or a real number, not 'list'"
+        finding = KerasConfigForm(
+            layer=layer, class_name=known.name, op=known.name, attr="axis", what=f"`axis={axis}`, a list"
+        )
+        return [Raised(TYPE_ERROR, text, finding)]
 
     def _name(self, name: Json, layer: str) -> list[Raised]:
         """The error for the name of a layer: Keras 3 uses names as parts of paths."""

@@ -35,6 +35,10 @@ CORNERS = (
     "in the Keras of TensorFlow and in Keras 3"
 )
 IN_TENSORFLOW = (2, 4)
+MASKED = (
+    "at masked steps, Bidirectional returns the output before in Keras before 2.4, and zeros in the Keras of "
+    "TensorFlow"
+)
 INTERPOLATIONS = ("area", "bicubic", "bilinear", "lanczos3", "lanczos5", "nearest")
 """The interpolations of Keras 3; Keras 2 has more."""
 
@@ -58,6 +62,24 @@ def silent_changes(file: KerasFile, release: KerasRelease) -> Iterator[KerasFile
             yield _changed(name, class_name, "axis", change)
     if legacy:
         yield from _with_shapes(file.config)
+    if _is_by_standalone(version) and not is_standalone(release) and not is_keras_3(release):
+        yield from _masked(file.config)
+
+
+def _is_by_standalone(version: KerasVersion) -> bool:
+    return not version.is_tensorflow and version.numbers < IN_TENSORFLOW
+
+
+def _masked(config: Mapping[str, Json]) -> Iterator[KerasFileFinding]:
+    """The bidirectional layers that return sequences, in a model that masks steps."""
+    layers = list(stored_layers(config))
+    if not any(kind == "Masking" or (kind == "Embedding" and c.get("mask_zero")) for _, kind, c in layers):
+        return
+    for name, class_name, options in layers:
+        inner = options.get("layer") if class_name == "Bidirectional" else None
+        inner = inner.get("config") if isinstance(inner, Mapping) else None
+        if isinstance(inner, Mapping) and inner.get("return_sequences"):
+            yield _changed(name, class_name, "layer", MASKED)
 
 
 def _other_meanings(
@@ -70,10 +92,9 @@ def _other_meanings(
                 yield argument, HARD_SIGMOID
     if class_name == "RandomCrop" and (version.numbers >= NO_CROP) != since_keras_3(release, "3.8"):
         yield "height", CROP
-    if class_name == "UpSampling2D" and config.get("interpolation") == "bilinear":
-        saved_by_standalone = not version.is_tensorflow and version.numbers < IN_TENSORFLOW
-        if saved_by_standalone != is_standalone(release):
-            yield "interpolation", CORNERS
+    is_other = _is_by_standalone(version) != is_standalone(release)
+    if class_name == "UpSampling2D" and config.get("interpolation") == "bilinear" and is_other:
+        yield "interpolation", CORNERS
 
 
 def _changed(layer: str, class_name: str, argument: str, what: str) -> KerasFileFinding:

@@ -64,6 +64,13 @@ def _add_conditions(parser: argparse.ArgumentParser) -> None:
     add_tags(parser)
     add_target_library(parser)
     add_ops_file(parser)
+    parser.add_argument(
+        "--custom",
+        metavar="NAME[=FILE.py]",
+        action="append",
+        help="class or function that your program registers with Keras before it loads the file; FILE.py "
+        "says which arguments it takes, and is not executed; can be repeated",
+    )
     parser.add_argument("--checksums", action="store_true", help="also verify the checksums of the weights")
     parser.add_argument(
         "--fail-on",

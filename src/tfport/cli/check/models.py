@@ -47,6 +47,7 @@ def check_request(request: CheckRequest, *, ways_out: bool) -> CheckReport:
         feeds=request.feeds,
         soft_placement=request.soft_placement,
         checksums=request.checksums,
+        custom=request.custom,
         ways_out=ways_out,
     )
 

@@ -26,7 +26,7 @@ from tfport.startup.dataclass import dataclass
 
 OWN, SHARED = "tfport.toml", "pyproject.toml"
 CHOICES = {"device": DEVICES, "loader": LOADERS, "fail-on": FAIL_ON}
-LISTS = ("model", "on", "loader", "signatures", "fetch", "feed", "tags")
+LISTS = ("model", "on", "loader", "signatures", "fetch", "feed", "tags", "custom")
 TEXTS = ("device", "fail-on")
 FLAGS = ("soft-placement",)
 KEYS = (*LISTS, *TEXTS, *FLAGS)
@@ -121,6 +121,7 @@ def _requests_of(where: str, entry: dict[str, Any]) -> Iterator[CheckRequest]:
             feeds=lists.get("feed", ()),
             soft_placement=soft,
             tags=lists.get("tags"),
+            custom=lists.get("custom", ()),
             fail_on=texts.get("fail-on"),
         )
 

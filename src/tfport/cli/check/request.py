@@ -29,6 +29,7 @@ class CheckRequest:
     tags: tuple[str, ...] | None = None
     fail_on: str | None = None
     checksums: bool = False
+    custom: tuple[str, ...] = ()
     libraries: tuple[str, ...] = ()
     ops_files: tuple[str, ...] = ()
 

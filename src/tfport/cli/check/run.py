@@ -52,6 +52,7 @@ def _override(request: CheckRequest, args: argparse.Namespace) -> CheckRequest:
         "tags": args.tags and args.tags.split(","),
         "fail_on": args.fail_on,
         "checksums": args.checksums or None,
+        "custom": args.custom,
         "libraries": args.library,
         "ops_files": args.ops or None,
     }

@@ -42,6 +42,8 @@ LAYOUTS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (4, _OLD),
 )
 """Python 3.11, 3.8, 3.0 and 2.7: the number of integers first, and the fields. A number has no name."""
+PYTHONS = (("3.11", ""), ("3.8", "3.10"), ("3.0", "3.7"), ("2.7", "2.7"))
+"""The first and the last Python with each layout."""
 
 
 class _NotMarshalled(Exception):
@@ -58,6 +60,8 @@ class MarshalledCode:
     """Strings and bytes."""
     is_whole: bool = True
     """Whether the code was read; otherwise `constants` has the texts that its bytes contain."""
+    pythons: tuple[str, str] = ("", "")
+    """The first and the last Python that can read the code; empty if unknown, or if there is no last one."""
 
     def describe(self) -> str:
         """For the end of a sentence: "names `os`, `system`; constants 'id'"."""
@@ -80,9 +84,11 @@ def code_bytes(stored: str) -> bytes:
 def read_code(data: bytes) -> MarshalledCode:
     """The names and constants of a marshalled function; of bytes that are none, the texts in them."""
     data = data[:MOST_BYTES]
-    for integers, fields in LAYOUTS:
+    for (integers, fields), pythons in zip(LAYOUTS, PYTHONS, strict=True):
         try:
-            return _summary(_CodeReader(data, integers, fields).read())
+            summary = _summary(_CodeReader(data, integers, fields).read())
+            summary.pythons = pythons
+            return summary
         except (_NotMarshalled, struct.error, IndexError, ValueError, OverflowError, RecursionError):
             continue
     texts = [text.decode("ascii") for text in TEXTS.findall(data)[:MOST_OBJECTS]]

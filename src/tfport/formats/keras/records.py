@@ -51,6 +51,8 @@ class StoredWeights:
     """
     stores: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
     """By path only: what newer releases store with an object, such as its `name`."""
+    has_top_group: bool = True
+    """By path only: whether the file has a group for the weights of the model itself, even an empty one."""
     tfjs: TfjsWeights | None = None
     """The files of the weights, if TensorFlow.js stored them."""
 

@@ -173,7 +173,8 @@ def path_weights(roots: list[Hdf5Group], unsafe: list[UnsafeContent]) -> StoredW
             if name := text_attribute(variables.attributes, "name"):
                 stores.setdefault(owner, {})["name"] = name
     ordered = {owner: sorted(weights, key=_order) for owner, weights in lists.items() if weights}
-    return StoredWeights(BY_PATH, ordered, stores)
+    has_top_group = any(VARIABLES in root.links for root in roots)
+    return StoredWeights(BY_PATH, ordered, stores, has_top_group)
 
 
 def _order(weight: StoredWeight) -> tuple[bool, int, str]:
