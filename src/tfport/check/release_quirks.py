@@ -49,6 +49,14 @@ def cannot_lower(target: Target) -> tuple[str, ...]:
     return ()
 
 
+def aborts_lowering_loops(target: Target) -> bool:
+    """Whether a session ends the process when it lowers a While in a function that a PartitionedCall runs.
+
+    Recorded (`make truth`): 1.12 alone does; 1.11 does not lower loops there, and 1.13 finds their functions.
+    """
+    return target.build is not None and since(target, "1.12") and not since(target, "1.13")
+
+
 def lowered_before_validation(target: Target, op: str) -> bool:
     """Whether a node is lowered before its attributes are validated."""
     return (op == "If" and since(target, "1.9")) or (op == "While" and since(target, "1.11"))

@@ -10,7 +10,8 @@
   after the longest sequence. Stacking them gives zeros, but fails until TensorFlow 1.4. So the written
   elements are stacked and zeros appended, if the index is the loop's counter: 0, 1, … in each iteration.
 - The optimizer of TensorFlow 1.9 to 1.12 aborts if a slice in a function does not state attributes that have
-  their default values (`check.findings.optimizer`).
+  their default values (`check.findings.optimizer`). 1.12 aborts when it lowers a loop in a function that a
+  PartitionedCall runs (`check.findings.functions`).
 """
 
 from __future__ import annotations
@@ -19,9 +20,12 @@ from collections.abc import Collection
 
 import numpy as np
 
+from tfport.check.findings.functions import loops_lowered_in_calls
 from tfport.check.findings.optimizer import unstated_default
 from tfport.check.log_probabilities import DECODER, PROBED_SHAPE, uncorrected
+from tfport.check.node_contexts import LOWER
 from tfport.check.release_quirks import (
+    aborts_lowering_loops,
     misreads_control_inputs,
     normalizes_log_probabilities,
     optimizes_functions_as_written,
@@ -57,6 +61,9 @@ def adapt_to_release(
     if misreads_control_inputs(target):
         says = "Nodes wait for transpositions through an Identity, which the target does not remove."
         journal.changed("waiting apart", says, wait_through_identities(graph))
+    if aborts_lowering_loops(target):
+        says = "Loops in functions call their functions; the target aborts when it lowers them there."
+        journal.changed("loops as they are", says, keep_loops(graph))
     if optimizes_functions_as_written(target):
         says = "Slices in functions state the default attributes that the target's optimizer reads."
         journal.changed("stated defaults", says, state_defaults(graph, checker))
@@ -83,7 +90,15 @@ def _identity(node: Node) -> Node:
     return node.graph.add("Identity", [value], attrs, name=f"{node.name}/done", device=node.device)
 
 
-# Attributes at their defaults in functions.
+# Functions that old sessions break.
+
+
+def keep_loops(graph: Graph) -> list[tuple[str, str]]:
+    """Do not ask to lower loops in functions that a PartitionedCall runs; returns the loops."""
+    loops = loops_lowered_in_calls(graph)
+    for node in loops:
+        del node.attrs[LOWER]
+    return [(node.name, node.op) for node in loops]
 
 
 def state_defaults(graph: Graph, checker: NodeChecker) -> list[tuple[str, str]]:
