@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.truth_models import TRUTH
+from tests.truth_models import TRUTH, model_folder
 
 import tfport
 from tfport.check.node_contexts import LOWER
@@ -23,7 +23,7 @@ CASES = [  # a model of the ground truth, and what its functions have for 1.12.3
 
 @pytest.mark.parametrize(("name", "step", "old", "new"), CASES, ids=[case[0] for case in CASES])
 def test_functions_are_changed_for_the_releases_that_need_it(name, step, old, new):
-    source = tfport.load(str(TRUTH / "models" / name))
+    source = tfport.load(str(model_folder(TRUTH / "models" / name)))
     for release, times in ("1.12.3", old), ("1.13.2", new):
         fixed = tfport.fix(source, target=f"tensorflow=={release}")
         assert sum(entry.name == step for entry in fixed.journal.entries) == times
@@ -31,7 +31,7 @@ def test_functions_are_changed_for_the_releases_that_need_it(name, step, old, ne
 
 
 def test_a_slice_states_all_masks():
-    fixed = tfport.fix(str(TRUTH / "models/slice_without_masks.partitioned"), target="tensorflow==1.12.3")
+    fixed = tfport.fix(str(model_folder(TRUTH / "models/slice_without_masks.partitioned")), target="tensorflow==1.12.3")
     (node,) = (n for f in fixed.model.graph.library.functions.values() for n in f if n.op == "StridedSlice")
     assert {name: node.attrs[name] for name in node.attrs if name.endswith("_mask")} == dict.fromkeys(
         ("begin_mask", "ellipsis_mask", "end_mask", "new_axis_mask", "shrink_axis_mask"), 0
