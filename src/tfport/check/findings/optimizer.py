@@ -110,9 +110,9 @@ class ScatterNotOptimizedInFunction(Finding):
     """the optimizer of {target} crashes on op `{op}` in a function
 
     ## Cause
-    The sessions of 1.9 to 1.12 optimize functions without the shapes of the variables that they
-    get. The shape function of the op reads the shape of its variable without looking whether there is
-    one: the process ends (SIGSEGV). In the main graph the op runs, and 1.13 looks first.
+    The sessions of 1.9 to 1.12 optimize functions without the shapes of their variables. The
+    shape function of the op reads the shape of its variable without looking whether it has one:
+    the process ends (SIGSEGV). In the main graph the op runs, and 1.13 looks first.
     ## Fix
     `tfport fix` writes a model without functions. Or use 1.13 or later.
     ## Example
