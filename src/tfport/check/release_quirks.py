@@ -80,8 +80,8 @@ def misreads_control_inputs(target: Target) -> bool:
 def optimizes_functions_as_written(target: Target) -> bool:
     """Whether a session optimizes the body of a function before absent attributes get their defaults.
 
-    Recorded (`make truth`): the optimizer aborts if it reads an attribute that is absent. 1.8 does not optimize
-    functions, and 1.13 adds the defaults first.
+    Recorded (`make truth`): the optimizer aborts if it reads an attribute that is absent. 1.8 does not
+    optimize functions, and 1.13 adds the defaults first.
     """
     return target.build is not None and since(target, "1.9") and not since(target, "1.13")
 

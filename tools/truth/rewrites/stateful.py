@@ -1,4 +1,4 @@
-"""Run every signature of rewritten stateful models ten times in real old releases: docs/evidence/stateful.json, .md.
+"""Run every signature of rewritten stateful models ten times in real old releases: docs/evidence.
 
     python tools/truth/rewrites/stateful.py [MODEL…] [--targets 1.4.1 1.12.3 …]
 
@@ -31,9 +31,10 @@ WORDS = (b"film", b"good", b"nobody knows me", b"the")
 HEAD = """# Stateful models in real old releases
 
 Written by `tools/truth/rewrites/stateful.py`. Each model has variables that its signatures share; TensorFlow
-{version} saved it, and `tfport fix` rewrote it. The real binary of the target called every signature {calls} times
-in turn, in one session and again in {runs} processes. The answers are compared with those of TensorFlow {version} to the
-same calls of the original: **{same} of {all} pairs of a model and a release are right**, with {answers} answers.
+{version} saved it, and `tfport fix` rewrote it. The real binary of the target called every signature {calls}
+times in turn, in one session, in each of {runs} processes. The answers are compared with those of TensorFlow
+{version} to the same calls of the original: right for
+**{same} of {all}** models and releases, with {answers} answers.
 
 | model | signatures | {targets} |
 |---|---|{rule}

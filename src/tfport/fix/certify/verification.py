@@ -185,7 +185,8 @@ class Verification:
             return f"outputs differ: {self._first_difference()}"
         if self.not_proven and not self.not_compared:
             names = ", ".join(comparison.signature for comparison in self.not_proven)
-            return f"not compared in {self.not_proven[0].runner}: {names} (both models answered none of the inputs)"
+            runner = self.not_proven[0].runner
+            return f"not compared in {runner}: {names} (both models answered none of the inputs)"
         why = self._why_not()
         return f"not compared: {', '.join(self.not_compared) or 'no signature'}{f' ({why})' if why else ''}"
 

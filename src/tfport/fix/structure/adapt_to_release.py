@@ -102,7 +102,7 @@ def keep_loops(graph: Graph) -> list[tuple[str, str]]:
 
 
 def state_defaults(graph: Graph, checker: NodeChecker) -> list[tuple[str, str]]:
-    """Write out the target's defaults of nodes whose absent attributes its optimizer reads; returns the nodes."""
+    """State the defaults of nodes whose absent attributes the optimizer reads; returns the nodes."""
     changed = []
     for function in graph.library.functions.values():
         for node in function:
