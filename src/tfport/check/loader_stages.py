@@ -184,6 +184,8 @@ BY_NAME = Noticed(serving=(None, LIVE, None), python_2=NEVER, only_by_name=True)
 """What matters in a function that is called by name: it runs as part of the call, on its device."""
 CALL_DEVICES = Noticed(serving=(None, LIVE, None), python_2=NEVER, in_taken_branch=True)
 """What matters in a function that runs on the device of its call."""
+IN_CALLED_FUNCTIONS = Noticed(serving=(None, LIVE, None), python_2=NEVER, objects=NEVER)
+"""What a session of TensorFlow 1 does to functions that it calls."""
 COMPILED = Noticed(serving=WHEN_RUN)
 """What XLA must compile: when the call that asks for it runs first."""
 CALLED_FUNCTIONS = Noticed(serving=WHEN_RUN, python_2=AT_LOAD, tfport=WHEN_RUN)

@@ -49,6 +49,14 @@ def cannot_lower(target: Target) -> tuple[str, ...]:
     return ()
 
 
+def aborts_lowering_loops(target: Target) -> bool:
+    """Whether a session ends the process when it lowers a While in a function that a PartitionedCall runs.
+
+    Recorded (`make truth`): 1.12 alone does; 1.11 does not lower loops there, and 1.13 finds their functions.
+    """
+    return target.build is not None and since(target, "1.12") and not since(target, "1.13")
+
+
 def lowered_before_validation(target: Target, op: str) -> bool:
     """Whether a node is lowered before its attributes are validated."""
     return (op == "If" and since(target, "1.9")) or (op == "While" and since(target, "1.11"))
@@ -67,6 +75,15 @@ def misreads_control_inputs(target: Target) -> bool:
     Recorded by tools/truth/rewrites/control_inputs.py from 1.3.0 to 1.8.0 and 1.12.3: 1.4.0 and 1.4.1 do.
     """
     return target.build is not None and since(target, "1.4") and not since(target, "1.5")
+
+
+def optimizes_functions_as_written(target: Target) -> bool:
+    """Whether a session optimizes the body of a function before absent attributes get their defaults.
+
+    Recorded (`make truth`): the optimizer aborts if it reads an attribute that is absent. 1.8 does not
+    optimize functions, and 1.13 adds the defaults first.
+    """
+    return target.build is not None and since(target, "1.9") and not since(target, "1.13")
 
 
 def reads_unwritten_as_zeros(target: Target) -> bool:

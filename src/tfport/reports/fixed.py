@@ -39,6 +39,8 @@ def fixed_text(fixed: Fixed, width: int) -> Iterator[ReportPart]:
     """Format the whole result."""
     if fixed.verification is not None:
         yield from certificate_text(fixed.certificate, width)
+        if not fixed.ok:
+            yield title("nothing was written", _what_to_do(fixed.verification))
         return
     yield title(fixed.source.where, f"for {fixed.target.requirement}")
     yield indented(Text(fixed.failure, style="bold red"))
@@ -47,6 +49,15 @@ def fixed_text(fixed: Fixed, width: int) -> Iterator[ReportPart]:
     entries = fixed.journal.entries
     rest = f"{count(len(entries), 'change')} would solve the other problems" if entries else ""
     yield title("nothing was written", rest)
+
+
+def _what_to_do(verification: Verification) -> str:
+    if verification.verdict == NOT_COMPARED:
+        return "`tfport fix --inputs FILE` compares other inputs"
+    beyond = [d for c in verification.comparisons for d in c.outputs.values() if not d.alike]
+    if beyond and not any(difference.problem for difference in beyond):
+        return "`tfport fix --atol X` allows larger differences"
+    return ""
 
 
 @text_of(Certificate)

@@ -46,7 +46,10 @@ def export_signature(session: Session, signature: Signature, path: str) -> OnnxM
 def _check_all_lowered(program: Program, where: str) -> None:
     left = [step for step in program.steps if step.lowered is None or step.effect]
     if left:
-        whys = ["it has side effects" if step.effect else step.why for step in left]
+        whys = [
+            "it has side effects" if step.effect else step.why or "tfport has no ONNX form of it"
+            for step in left
+        ]
         reasons = [f"`{s.name}` ({s.op}): {w}" for s, w in zip(left[:MAX_LISTED], whys, strict=False)]
         more = f"; and {len(left) - MAX_LISTED} more" if len(left) > MAX_LISTED else ""
         count = "1 node" if len(left) == 1 else f"{len(left)} nodes"

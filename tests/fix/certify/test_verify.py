@@ -11,7 +11,8 @@ import tfport
 from tfport.errors import Error
 from tfport.fix.certify import trial_plan
 from tfport.fix.certify import verify as verify_module
-from tfport.fix.certify.verification import ALIKE, DIFFERS, NOT_COMPARED
+from tfport.fix.certify.provenance import RunnerFacts
+from tfport.fix.certify.verification import ALIKE, DIFFERS, NOT_COMPARED, AnswerComparison
 from tfport.fix.certify.verify import verify
 from tfport.formats.encoding.tensor import from_numpy
 from tfport.formats.encoding.tfrecord import record
@@ -100,6 +101,18 @@ def test_a_random_output_is_not_compared():
     assert verification.verdict == ALIKE
     alone = verify(frozen(text), frozen(text), fetches=["r"])
     assert alone.verdict == NOT_COMPARED
+
+
+def test_a_target_that_answers_no_input_proves_nothing():
+    model = frozen(X + "y = Relu(x) {T=float32}")
+    verification = verify(model, model, fetches=["y"])
+    assert verification.verdict == ALIKE
+    facts = RunnerFacts("tensorflow", "1.12.3", is_target=True)
+    verification.runners_used.append(facts)
+    (signature,) = verification.signatures
+    verification.comparisons.append(AnswerComparison(signature, facts.name, "tfport", refused=3))
+    assert verification.verdict == NOT_COMPARED
+    assert verification.statement.startswith(f"not compared in {facts.name}: {signature}")
 
 
 KEEP_PROB = """

@@ -1,4 +1,4 @@
-"""Can every loader use the functions of a model? Findings 105 to 110."""
+"""Can every loader use the functions of a model? Findings 105 to 111."""
 
 from __future__ import annotations
 
@@ -15,14 +15,18 @@ from tfport.check.loader_stages import (
     CALLEES,
     FUNCTION_NAMES,
     GENERIC_FUNCTIONS,
+    IN_CALLED_FUNCTIONS,
     PLACEMENT,
     RECURSION,
 )
 from tfport.check.loaders import Loader
+from tfport.check.node_contexts import LOWER
+from tfport.check.release_quirks import aborts_lowering_loops
 from tfport.graph.attrs import FunctionRef
 from tfport.graph.dtypes import DType
-from tfport.graph.graph import Function, Node
-from tfport.graph.reach import called_by
+from tfport.graph.graph import Function, Graph, Node
+from tfport.graph.op_facts.kinds import CALLS
+from tfport.graph.reach import Callers, called_by
 from tfport.registry.unresolved import Question
 
 BY_CALL, BY_ATTRIBUTE = "an op that only calls it", "an attribute of another op"
@@ -141,6 +145,54 @@ class NoLowering(Finding):
             f"Node {{{{node {self.node}}}}} of type {self.op} has '_lower_using_switch_merge' attr set but "
             "it does not support lowering."
         )
+
+
+@finding("TFP111", "aborts-lowering-loop", noticed=IN_CALLED_FUNCTIONS)
+class AbortsLoweringLoop(Finding):
+    """{target} aborts when it lowers loop `{node}` in a function
+
+    ## Cause
+    The attribute `_lower_using_switch_merge`, which TensorFlow 2 writes, asks to lower the loop.
+    In a function that a `PartitionedCall` runs, 1.12 does not find the functions of the loop
+    and ends the process ("lower_while_op.cc: Check failed: fdef != nullptr").
+    ## Fix
+    `tfport fix` removes the attribute: the loop then calls its functions. Or use 1.13 or later.
+    ## Example
+        tfport check tests/truth/models/lowered_loop_in_call --on tensorflow==1.12.3
+    """
+
+    def says(self) -> str:
+        return "Check failed: fdef != nullptr"
+
+    def fixes(self) -> list[str]:
+        return ["`tfport fix` removes the attribute `_lower_using_switch_merge`", "use 1.13 or later"]
+
+
+@check
+def loops_are_lowered(model: CheckedModel, target: Target, loader: Loader) -> Iterator[Finding]:
+    if aborts_lowering_loops(target):
+        for node in model.once(_lowered_loops):
+            yield AbortsLoweringLoop(nodes=[node], op=node.op)
+
+
+def _lowered_loops(model: CheckedModel) -> list[Node]:
+    return loops_lowered_in_calls(model.model.graph)
+
+
+def loops_lowered_in_calls(graph: Graph) -> list[Node]:
+    """The While nodes to lower in functions that a PartitionedCall runs, or in branches lowered in one."""
+    functions, callers = graph.library.functions, Callers()
+    calls = [call for body in (graph, *functions.values()) for call in callers.of(body)]
+    called = {name for node, names in calls if node.op in CALLS for name in names}
+    size = 0
+    while size < len(called):
+        size = len(called)
+        for name in called & functions.keys():
+            for node, names in callers.of(functions[name]):
+                if node.op in functions or node.attrs.get(LOWER) is True:
+                    called.update(names)
+    bodies = [function for name, function in functions.items() if name in called]
+    return [node for body in bodies for node in body if node.op == "While" and node.attrs.get(LOWER) is True]
 
 
 @check

@@ -37,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--on",
+        "--for",
         metavar="TARGET",
         nargs="+",
         action="extend",

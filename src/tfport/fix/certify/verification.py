@@ -146,8 +146,16 @@ class Verification:
         """`alike` if no runner found a difference, and every signature was compared."""
         if any(comparison.verdict == DIFFERS for comparison in self.comparisons):
             return DIFFERS
+        if self.not_proven:
+            return NOT_COMPARED
         compared = {comparison.signature for comparison in self.comparisons if comparison.verdict == ALIKE}
         return ALIKE if self.signatures and compared >= set(self.signatures) else NOT_COMPARED
+
+    @property
+    def not_proven(self) -> list[AnswerComparison]:
+        """Comparisons in the target itself that compared nothing: no input was answered by both models."""
+        targets = {facts.name for facts in self.runners_used if facts.is_target}
+        return [c for c in self.comparisons if c.runner in targets and not c.answered]
 
     @property
     def not_compared(self) -> list[str]:
@@ -175,6 +183,10 @@ class Verification:
             )
         if self.verdict == DIFFERS:
             return f"outputs differ: {self._first_difference()}"
+        if self.not_proven and not self.not_compared:
+            names = ", ".join(comparison.signature for comparison in self.not_proven)
+            runner = self.not_proven[0].runner
+            return f"not compared in {runner}: {names} (both models answered none of the inputs)"
         why = self._why_not()
         return f"not compared: {', '.join(self.not_compared) or 'no signature'}{f' ({why})' if why else ''}"
 

@@ -9,6 +9,9 @@
 - A loop that ends early leaves elements of a TensorArray unwritten: `dynamic_rnn` of later releases stops
   after the longest sequence. Stacking them gives zeros, but fails until TensorFlow 1.4. So the written
   elements are stacked and zeros appended, if the index is the loop's counter: 0, 1, … in each iteration.
+- The optimizer of TensorFlow 1.9 to 1.12 aborts if a slice in a function does not state attributes that have
+  their default values (`check.findings.optimizer`). 1.12 aborts when it lowers a loop in a function that a
+  PartitionedCall runs (`check.findings.functions`).
 """
 
 from __future__ import annotations
@@ -17,10 +20,15 @@ from collections.abc import Collection
 
 import numpy as np
 
+from tfport.check.findings.functions import loops_lowered_in_calls
+from tfport.check.findings.optimizer import unstated_default
 from tfport.check.log_probabilities import DECODER, PROBED_SHAPE, uncorrected
+from tfport.check.node_contexts import LOWER
 from tfport.check.release_quirks import (
+    aborts_lowering_loops,
     misreads_control_inputs,
     normalizes_log_probabilities,
+    optimizes_functions_as_written,
     reads_unwritten_as_zeros,
 )
 from tfport.fix.facts import Facts
@@ -30,7 +38,7 @@ from tfport.fix.nodes.builder import RuleBuilder
 from tfport.fix.nodes.replace import put_in_place
 from tfport.fix.rule import ROUNDING
 from tfport.fix.structure.function_bodies import Site
-from tfport.graph.attrs import Attr
+from tfport.graph.attrs import Attr, decode
 from tfport.graph.constants import constant
 from tfport.graph.dtypes import INT32, STRING
 from tfport.graph.graph import Graph, Node, Value
@@ -53,6 +61,12 @@ def adapt_to_release(
     if misreads_control_inputs(target):
         says = "Nodes wait for transpositions through an Identity, which the target does not remove."
         journal.changed("waiting apart", says, wait_through_identities(graph))
+    if aborts_lowering_loops(target):
+        says = "Loops in functions call their functions; the target aborts when it lowers them there."
+        journal.changed("loops as they are", says, keep_loops(graph))
+    if optimizes_functions_as_written(target):
+        says = "Slices in functions state the default attributes that the target's optimizer reads."
+        journal.changed("stated defaults", says, state_defaults(graph, checker))
 
 
 # Waiting for transpositions.
@@ -74,6 +88,32 @@ def _identity(node: Node) -> Node:
     value = node.output(0)
     attrs = {"T": value.dtype.base}
     return node.graph.add("Identity", [value], attrs, name=f"{node.name}/done", device=node.device)
+
+
+# Functions that old sessions break.
+
+
+def keep_loops(graph: Graph) -> list[tuple[str, str]]:
+    """Do not ask to lower loops in functions that a PartitionedCall runs; returns the loops."""
+    loops = loops_lowered_in_calls(graph)
+    for node in loops:
+        del node.attrs[LOWER]
+    return [(node.name, node.op) for node in loops]
+
+
+def state_defaults(graph: Graph, checker: NodeChecker) -> list[tuple[str, str]]:
+    """State the defaults of nodes whose absent attributes the optimizer reads; returns the nodes."""
+    changed = []
+    for function in graph.library.functions.values():
+        for node in function:
+            definition = checker.definition(node.op) if unstated_default(node) is not None else None
+            if definition is not None:
+                absent = [a for a in definition.attr if a.name not in node.attrs]
+                node.attrs.update(
+                    {a.name: decode(a.default_value) for a in absent if a.HasField("default_value")}
+                )
+                changed.append((node.name, node.op))
+    return changed
 
 
 # Log probabilities of CTCBeamSearchDecoder.

@@ -9,6 +9,7 @@ from tests.fix.rule_cases import assert_refuses, check, rule_case
 from tests.runtime.cases import boolean, f32, i32, i64, numbers, strings
 
 from tfport.fix.rules.array.gather import (
+    assigned_with_updates,
     largest_of_a_segment,
     stitched,
     with_all_updates,
@@ -23,7 +24,15 @@ def scatter(rule, op, t, i, u, kind="float32", index="int32", **options):
 UPDATE, ADD, SUB, MAX, MIN = (f"TensorScatter{name}" for name in ("Update", "Add", "Sub", "Max", "Min"))
 T, PLACES, U = numbers(4, 3), i32([2], [0], [2]), numbers(3, 3, seed=1)
 INFINITE = f32(-np.inf, np.inf, 1, -3.4028235e38, -0.0)
+VARIABLE = """
+    v = VarHandleOp() {dtype=float32, shape=(4, 3), shared_name="v"}
+    s = AssignVariableOp(v, t) {dtype=float32}
+    w = ResourceScatterNdUpdate(v, i, u, ^s) {T=float32, Tindices=int32}
+    y = ReadVariableOp(v, ^w) {dtype=float32}
+"""
 CASES = [
+    rule_case(assigned_with_updates, VARIABLE, t=T, i=i32([2], [0]), u=numbers(2, 3, seed=1)),
+    rule_case(assigned_with_updates, VARIABLE, t=T, i=i32([2, 1]), u=f32(7), open=("i", "u")),
     scatter(stitched, UPDATE, T, PLACES, U),
     scatter(stitched, UPDATE, T, PLACES, U, open=("t", "i", "u")),
     scatter(stitched, UPDATE, T, i64([2, 1], [0, 0]), f32(-0.0, np.nan), index="int64"),

@@ -100,6 +100,17 @@ def _read(op: RuleBuilder, n: Node, resource: Value) -> Node:
 
 # Scattering.
 
+
+@rule("ResourceScatterNdUpdate", keeps=EXACT)
+def assigned_with_updates(op: RuleBuilder, n: Node) -> Replacement:
+    """The variable is read, TensorScatterUpdate writes the slices, and the result is assigned."""
+    resource, indices, updates = n.inputs
+    dtype = n.attrs["T"]
+    before = op.ReadVariableOp(resource, dtype=dtype)
+    after = op.TensorScatterUpdate(before, indices, updates)
+    return op.AssignVariableOp(resource, after, dtype=dtype)
+
+
 COMBINE = {"TensorScatterAdd": "Add", "TensorScatterSub": "Sub"}
 
 
