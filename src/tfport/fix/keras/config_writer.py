@@ -26,7 +26,7 @@ from tfport.frontends.keras.config import (
 )
 from tfport.frontends.keras.instance import LayerInstance
 from tfport.frontends.keras.layer import FUNCTION_LAYERS, find_layer, is_operation
-from tfport.frontends.keras.tensor import flat_tensors
+from tfport.frontends.keras.tensor import flat_tensors, map_structure
 
 LEAF_SINCE = "3.4"
 """The first Keras 3 that reads one input or output without a list around it."""
@@ -61,7 +61,7 @@ class ConfigWriter:
             "name": model.name,
             "layers": layers,
             "input_layers": self._ends(model.inputs, model),
-            "output_layers": self._ends(model.outputs, model),
+            "output_layers": self._ends(self._counted(model.outputs, model), model),
         }
         if self.dialect.is_3:
             config["trainable"] = True
@@ -107,6 +107,26 @@ class ConfigWriter:
         if isinstance(structure, dict) and not self.dialect.stores_dictionaries:
             structure = [structure[key] for key in sorted(structure)]
         return self._histories(structure, model)
+
+    def _counted(self, outputs: Any, model: ModelConfig) -> Any:
+        """The outputs of a model with the numbers of calls that Keras 3 expects there and nowhere else."""
+        if not self.dialect.is_3:
+            return outputs
+        inner = {
+            layer.name: layer
+            for layer in model.layers
+            if layer.model is not None and layer.class_name != SEQUENTIAL
+        }
+        if self.dialect.counts_creation:
+            return map_structure(
+                lambda ref: TensorRef(ref.layer, ref.call + 1, ref.output) if ref.layer in inner else ref,
+                outputs,
+            )
+        for ref in flat_tensors(outputs):
+            if ref.layer in inner and len(inner[ref.layer].calls) > 1:
+                why = f"{self.dialect.release.name} does not load several calls of it as outputs"
+                self.refused.append(f"model `{ref.layer}`: {why}")
+        return outputs
 
     def _histories(self, structure: Any, model: ModelConfig) -> Json:
         if isinstance(structure, TensorRef):

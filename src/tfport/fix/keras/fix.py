@@ -50,6 +50,7 @@ from tfport.frontends.keras.config import (
     model_config,
 )
 from tfport.frontends.keras.instance import KerasModel, LayerInstance
+from tfport.frontends.keras.layer_order import layers_in_order
 from tfport.frontends.keras.version import KerasVersion
 from tfport.frontends.load import load_any_model
 from tfport.graph.model import Model
@@ -156,6 +157,7 @@ class _Rewrite:
         masked = [] if dialect.is_3 else without_implied_masks(layers)
         with_causal_masks_of(layers, dialect)
         operators = with_operators_of(layers, dialect)
+        sort_layers(layers)
         writer = ConfigWriter(dialect, file.where)
         self.config: Json = writer.model(layers, root)
         self.refused = list(dict.fromkeys(writer.refused))
@@ -204,6 +206,14 @@ class _Rewrite:
         changed("scaled gates", f"{why} the weights of its gates are scaled.", nodes, ROUNDING)
         if file.training is not None:
             changed("without training", "The optimizer and the settings of compile are left out.", [("", "")])
+
+
+def sort_layers(model: ModelConfig) -> None:
+    """Put the layers into the order of Keras, which counts for the weights: new layers change it."""
+    model.layers = layers_in_order(model)
+    for layer in model.layers:
+        if layer.model is not None:
+            sort_layers(layer.model)
 
 
 # Masks that Keras 3 stores as operations.
