@@ -16,6 +16,8 @@ DICTIONARIES_SINCE, CAUSAL_ARGUMENT_SINCE = (2, 4), (2, 10)
 """The first versions whose models have dictionaries as inputs, and whose attention has `use_causal_mask`."""
 CREATION_COUNTS_SINCE = (3, 3)
 """The first Keras 3 that numbers the calls of inner models in outputs as it saves them: from 1."""
+WAITS_SINCE = (3, 7)
+"""The first Keras 3 that loads layers that are shared at several depths; before, calls in the old form wait."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,11 @@ class Dialect:
     def counts_creation(self) -> bool:
         """Whether the outputs of a model of Keras 3 count the creation of an inner model as its call 0."""
         return self.semantics.numbers >= CREATION_COUNTS_SINCE
+
+    @property
+    def waits_for_calls(self) -> bool:
+        """Whether it makes a call, in the form of Keras 3, once the calls whose results it uses are made."""
+        return self.semantics.numbers >= WAITS_SINCE
 
     def layer(self, class_name: str) -> KerasObject | None:
         return self.release.find("layer", class_name)

@@ -211,8 +211,8 @@ def _functional(layer: LayerConfig, options: Mapping[str, Json], where: str, dep
 def _numbered_from_zero(layers: list[LayerConfig], outputs: Any, is_3: bool) -> Any:
     """Number the calls of inner models from 0; returns the outputs of the model with these numbers.
 
-    Most versions count the creation of a functional model as its call 0, so that nothing refers to that. Keras
-    3 counts so in the outputs of the model only, where it takes 0 for the last call.
+    Most versions count the creation of a functional model as its call 0, so that nothing refers to that.
+    Keras 3 counts so in the outputs of the model only, where it takes 0 for the last call.
     """
     calls = [[list(call.args), dict(call.kwargs)] for layer in layers for call in layer.calls]
     used: dict[str, set[int]] = {layer.name: set() for layer in layers if layer.model is not None}
