@@ -9,6 +9,7 @@ from tfport.check.findings.keras_files import (
     KerasConfigForm,
     KerasFileFormat,
     KerasLambda,
+    MissingKerasArgument,
     MovedKerasModule,
     UnknownKerasClass,
     UnknownKerasObject,
@@ -73,6 +74,9 @@ def _no_archives(file: KerasFile, layers: Keras2Layers) -> Raised:
 # Layers and models in HDF5 files.
 
 FUNCTIONAL = ("Functional", "Model", "Network", "Container")
+FIRST_STORED_SHAPES = "2.6"
+ATTENTION_SHAPES = ("query_shape", "key_shape", "value_shape")
+"""What `from_config` of MultiHeadAttention takes from a configuration."""
 RENAMED = {"BatchNormalizationV1": "BatchNormalization", "BatchNormalizationV2": "BatchNormalization"}
 
 
@@ -108,6 +112,7 @@ class Keras2Layers(Keras2Objects):
             "ConvRNN2D": self._rnn,
             "StackedRNNCells": self._stacked,
             "Lambda": self._lambda_layer,
+            "MultiHeadAttention": self._attention,
         }
 
     def created(self, known: KerasObject, config: Json, layer: str) -> list[Raised]:
@@ -143,6 +148,18 @@ class Keras2Layers(Keras2Objects):
     def _lambda_layer(self, known: KerasObject, config: Json, layer: str) -> list[Raised]:
         consumed = ("function_type", "module", "output_shape_type", "output_shape_module")
         return self.construct(known, {key: v for key, v in config.items() if key not in consumed}, layer)
+
+    def _attention(self, known: KerasObject, config: Json, layer: str) -> list[Raised]:
+        """Since 2.6 the layer is built from stored shapes, which the Keras of TensorFlow 2.4 lacks."""
+        if not self.since(FIRST_STORED_SHAPES) or not isinstance(config, dict):
+            return self.created(known, config, layer)
+        if missing := [name for name in ATTENTION_SHAPES if name not in config]:
+            finding = MissingKerasArgument(
+                layer=layer, class_name=known.name, op=known.name, attr=missing[0], argument=missing[0]
+            )
+            return [Raised("KeyError", f"'{missing[0]}'", finding)]
+        consumed = {key: value for key, value in config.items() if key not in ATTENTION_SHAPES}
+        return self.created(known, consumed, layer)
 
     def _sequential(self, known: KerasObject, config: Json, layer: str) -> list[Raised]:
         takes_dict = self.since("1.11", "2.2.3")

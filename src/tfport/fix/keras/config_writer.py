@@ -58,7 +58,7 @@ class ConfigWriter:
         layers = []
         for layer in model.layers:
             entry = self._layer(layer, _child(instance, layer))
-            if layer.class_name == ATTENTION and not self.dialect.is_3:
+            if layer.class_name == ATTENTION and self.dialect.stores_attention_shapes:
                 entry["config"] |= _input_shapes(layer.calls[0], model, instance)
             calls = [self._call(call, layer, model, instance) for call in layer.calls]
             nodes = [] if layer.class_name == INPUT_LAYER else calls
@@ -209,7 +209,7 @@ def _is_plain(args: list[Any], kwargs: Mapping[str, Any]) -> bool:
 
 
 def early_calls(model: ModelConfig) -> list[LayerCall]:
-    """The calls that come before a call whose result they use, if each layer makes what it can in its turn."""
+    """The calls that come before one whose result they use, if each layer makes what it can in its turn."""
     made: set[TensorRef] = set()
     early: list[LayerCall] = []
     for layer in model.layers:

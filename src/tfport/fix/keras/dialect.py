@@ -17,7 +17,9 @@ DICTIONARIES_SINCE, CAUSAL_ARGUMENT_SINCE = (2, 4), (2, 10)
 CREATION_COUNTS_SINCE = (3, 3)
 """The first Keras 3 that numbers the calls of inner models in outputs as it saves them: from 1."""
 WAITS_SINCE = (3, 7)
-"""The first Keras 3 that loads layers that are shared at several depths; before, calls in the old form wait."""
+"""The first Keras 3 that loads layers shared at several depths; before, only calls in the old form wait."""
+ATTENTION_SHAPES_SINCE = (2, 6)
+"""The first Keras 2 that builds MultiHeadAttention from stored shapes."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,10 @@ class Dialect:
     def waits_for_calls(self) -> bool:
         """Whether it makes a call, in the form of Keras 3, once the calls whose results it uses are made."""
         return self.semantics.numbers >= WAITS_SINCE
+
+    @property
+    def stores_attention_shapes(self) -> bool:
+        return not self.is_3 and self.semantics.numbers >= ATTENTION_SHAPES_SINCE
 
     def layer(self, class_name: str) -> KerasObject | None:
         return self.release.find("layer", class_name)
