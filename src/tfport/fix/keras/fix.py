@@ -31,6 +31,7 @@ from tfport.fix.keras.dialect import Dialect
 from tfport.fix.keras.keras_runner import KerasRunner
 from tfport.fix.keras.operators import with_operators_of
 from tfport.fix.keras.replacements import HARD_SIGMOID, with_causal_masks_of, with_explicit_hard_sigmoid
+from tfport.fix.keras.tried_releases import is_tried
 from tfport.fix.keras.weights import WeightTransfer, by_layer, by_path, scaled_cells
 from tfport.fix.options import FixOptions
 from tfport.fix.prove.target_runners import target_runners
@@ -70,6 +71,10 @@ class FixedKeras(Fixed):
     @property
     def failure(self) -> str:
         return f"it cannot be rewritten for {self.target.name}" if self.attempt.reasons else super().failure
+
+    @property
+    def is_tried(self) -> bool:
+        return self.target.keras is not None and is_tried(self.target.keras)
 
     @cached_property
     def remaining(self) -> list[str]:
