@@ -1,4 +1,7 @@
-"""What real releases of Keras did with rewritten files: a record of tools/truth/keras_rewrites/run.py."""
+"""What real releases of Keras did with rewritten files: a record of tools/truth/keras_rewrites/run.py.
+
+The models of the "first set" and of tensorflow-2.15.1 came from an earlier form of `models.py` beside it.
+"""
 
 import json
 from pathlib import Path
