@@ -225,9 +225,9 @@ def early_calls(model: ModelConfig) -> list[LayerCall]:
 def _input_shapes(call: LayerCall, model: ModelConfig, instance: LayerInstance | None) -> dict[str, Json]:
     """The shapes of the inputs of attention; None for what is not a tensor of its own."""
     names = ("query", "value", "key")
-    given = {**dict(zip(names, call.args, strict=False)), **call.kwargs}
-    given["key"] = given.get("key") or given.get("value")
-    refs = {name: given.get(name) for name in names}
+    arguments = {**dict(zip(names, call.args, strict=False)), **call.kwargs}
+    arguments["key"] = arguments.get("key") or arguments.get("value")
+    refs = {name: arguments.get(name) for name in names}
     return {
         f"{name}_shape": _shape_of(ref, model, instance)[0] if isinstance(ref, TensorRef) else None
         for name, ref in refs.items()

@@ -20,27 +20,27 @@ def layers_in_order(model: ModelConfig) -> list[LayerConfig]:
     if model.class_name == SEQUENTIAL:
         return model.layers
     layers = {layer.name: layer for layer in model.layers}
-    found: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     depths: dict[TensorRef, int] = {}
     layer_depths: dict[str, int] = {}
-    for call in reversed(list(_walk(model, layers, found))):  # each after the calls that use its results
+    for call in reversed(list(_walk(model, layers, numbers))):  # each after the calls that use its results
         depth = max(depths.get(call, 0), layer_depths.get(call.layer, 0))
         layer_depths[call.layer] = depth
         for used in _used(layers, call):
             depths[used] = max(depth + 1, depths.get(used, 0))
     for ref in flat_tensors(model.inputs):  # inputs without an effect are still inputs
-        found.setdefault(ref.layer, -1)
+        numbers.setdefault(ref.layer, -1)
         layer_depths.setdefault(ref.layer, 0)
 
     def key(layer: LayerConfig) -> tuple[bool, int, int]:
         name = layer.name
-        return name not in layer_depths, -layer_depths.get(name, 0), found.get(name, 0)
+        return name not in layer_depths, -layer_depths.get(name, 0), numbers.get(name, 0)
 
     return sorted(model.layers, key=key)
 
 
-def _walk(model: ModelConfig, layers: dict[str, LayerConfig], found: dict[str, int]) -> Iterator[TensorRef]:
-    """The calls that the outputs need, each after those whose results it uses; numbers layers as found."""
+def _walk(model: ModelConfig, layers: dict[str, LayerConfig], numbers: dict[str, int]) -> Iterator[TensorRef]:
+    """The calls that the outputs need, each after those whose results it uses; numbers layers on the way."""
     seen: set[TensorRef] = set()
     for output in flat_tensors(model.outputs):
         start = TensorRef(output.layer, output.call)
@@ -54,7 +54,7 @@ def _walk(model: ModelConfig, layers: dict[str, LayerConfig], found: dict[str, i
                     yield done
             elif call not in seen:
                 seen.add(call)
-                found.setdefault(call.layer, len(found))
+                numbers.setdefault(call.layer, len(numbers))
                 waiting.append((call, _used(layers, call)))
 
 
