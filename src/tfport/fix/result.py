@@ -86,6 +86,11 @@ class Fixed(RenderedResult):
         return self.verdict == FIXED
 
     @property
+    def is_tried(self) -> bool:
+        """Whether rewritten models of this kind have been run in the release of the target."""
+        return True
+
+    @property
     def failure(self) -> str:
         """What went wrong, where nothing can be written."""
         return f"{self.target.name} does not run the rewritten model"
@@ -159,6 +164,7 @@ class Fixed(RenderedResult):
             tags=list(self.source.meta.meta_info_def.tags) if self.source.format is SAVED_MODEL else (),
             signature_changes=self.attempt.options.signature_changes.to_json(),
             provable=is_provable(self.target),
+            tried=self.is_tried,
         )
 
 

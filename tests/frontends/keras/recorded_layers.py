@@ -17,7 +17,9 @@ from tests.frontends.keras.built_models import built
 from tests.frontends.keras.layer_cases import named_cases
 from tests.frontends.keras.layer_elements import elements, inputs_of
 
+from tfport.frontends.keras.config import model_config
 from tfport.frontends.keras.keras1 import with_dim_ordering
+from tfport.frontends.keras.layer_order import layers_in_order
 from tfport.graph.model import Model
 
 RECORDED = Path(__file__).parents[2] / "expected" / "keras_layers.npz"
@@ -79,6 +81,8 @@ def one_model(release: str, cases: list[RecordedCase]) -> Model:
             weights[f"{prefix}_{layer}"] = [elements(shape, kind, i) for i, (kind, shape) in numbered]
     config = {"name": "m", "layers": layers, "input_layers": inputs, "output_layers": outputs}
     stored = {"class_name": "Functional", "config": config}
+    order = [layer.name for layer in layers_in_order(model_config(stored, "m"))]
+    weights = {name: weights.pop(name) for name in order if name in weights} | weights
     return built(stored, weights, facts["version"], facts["backend"])
 
 

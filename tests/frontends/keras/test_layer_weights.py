@@ -78,10 +78,11 @@ def lists(root, stored, version="2.15.0"):
     }
 
 
-def test_names_count_where_they_leave_no_choice():
-    stored = {"d": ["d/bias:0", "d/kernel:0"]}
-    assert lists(model("m", instance("Dense", "d")), stored) == {
-        "d": {"kernel": "d/kernel:0", "bias": "d/bias:0"}
+def test_the_order_counts_and_not_the_names():
+    stored = {"b": ["b/bias:0", "b/kernel:0"], "a": ["a/kernel:0", "a/bias:0"]}
+    assert lists(model("m", instance("Dense", "a"), instance("Dense", "b")), stored) == {
+        "a": {"kernel": "b/bias:0", "bias": "b/kernel:0"},
+        "b": {"kernel": "a/kernel:0", "bias": "a/bias:0"},
     }
 
 

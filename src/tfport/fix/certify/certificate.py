@@ -55,6 +55,8 @@ class Certificate(RenderedResult):
     """How the signatures were changed before the rewrite, as `fix.signature_changes` reads it."""
     provable: bool = True
     """Whether `--prove` can run the target."""
+    tried: bool = True
+    """Whether rewritten models of this kind have been run in the release of the target."""
 
     def __post_init__(self) -> None:
         self.rules = [rule if isinstance(rule, Applied) else Applied(*rule) for rule in self.rules]
@@ -79,7 +81,8 @@ class Certificate(RenderedResult):
         """Whether the target itself was run, in a sentence."""
         if not self.target_runs:
             advice = "; `tfport fix --prove` runs it" if self.provable else ""
-            return f"the target itself was not run{advice}"
+            untried = "" if self.tried else "; rewritten files of this kind were not tried in this release"
+            return f"the target itself was not run{untried}{advice}"
         return "; ".join(map(_was_run, self.target_runs))
 
     def page(self) -> str:

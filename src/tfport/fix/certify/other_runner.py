@@ -72,7 +72,7 @@ class OtherRunner(ABC):
             raise Error(
                 f"{python}: not an executable program; expected a Python with the target's {self.runtime}"
             )
-        self.python = program
+        self.python = os.path.abspath(program)  # it is started in another folder
         self.own = own
         """Whether it is the Python that tfport runs in."""
         self.facts = RunnerFacts(self.runtime, is_target=is_target, runs=runs, expected=expected, wheel=wheel)

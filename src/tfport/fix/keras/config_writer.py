@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from tfport.atlas.versions import version_key
 from tfport.errors import Error
 from tfport.fix.keras.dialect import Dialect
@@ -26,11 +28,13 @@ from tfport.frontends.keras.config import (
 )
 from tfport.frontends.keras.instance import LayerInstance
 from tfport.frontends.keras.layer import FUNCTION_LAYERS, find_layer, is_operation
-from tfport.frontends.keras.tensor import flat_tensors
+from tfport.frontends.keras.tensor import flat_tensors, map_structure
 
 LEAF_SINCE = "3.4"
 """The first Keras 3 that reads one input or output without a list around it."""
 RECURRENT = ("SimpleRNN", "LSTM", "GRU", "RNN", "Bidirectional", "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D")
+ATTENTION = "MultiHeadAttention"
+"""The layer that Keras 2 builds from the shapes of its inputs, which its options state."""
 NOT_PASSED = ("training", "mask")
 """Arguments of calls that Keras passes itself."""
 
@@ -54,6 +58,8 @@ class ConfigWriter:
         layers = []
         for layer in model.layers:
             entry = self._layer(layer, _child(instance, layer))
+            if layer.class_name == ATTENTION and self.dialect.stores_attention_shapes:
+                entry["config"] |= _input_shapes(layer.calls[0], model, instance)
             calls = [self._call(call, layer, model, instance) for call in layer.calls]
             nodes = [] if layer.class_name == INPUT_LAYER else calls
             layers.append({**entry, "name": layer.name, "inbound_nodes": nodes})
@@ -61,7 +67,7 @@ class ConfigWriter:
             "name": model.name,
             "layers": layers,
             "input_layers": self._ends(model.inputs, model),
-            "output_layers": self._ends(model.outputs, model),
+            "output_layers": self._ends(self._counted(model.outputs, model), model),
         }
         if self.dialect.is_3:
             config["trainable"] = True
@@ -73,7 +79,12 @@ class ConfigWriter:
         if is_operation(layer) and self.dialect.is_3:
             known = self.dialect.release.find("operation", layer.class_name)
             module = known.module if known and layer.module == BARE_OPERATION else layer.module
-            written = typed(layer.class_name, plain(layer.config), module, self.dialect)
+            options = {
+                name: value
+                for name, value in plain(layer.config).items()
+                if name != "name" or known is None or name in known.arguments
+            }
+            written = typed(layer.class_name, options, module, self.dialect)
             return {**written, "registered_name": layer.class_name}
         original, layer = layer.class_name, replaced(layer, self.dialect)
         if layer.class_name != original:
@@ -108,6 +119,26 @@ class ConfigWriter:
             structure = [structure[key] for key in sorted(structure)]
         return self._histories(structure, model)
 
+    def _counted(self, outputs: Any, model: ModelConfig) -> Any:
+        """The outputs of a model with the numbers of calls that Keras 3 expects there and nowhere else."""
+        if not self.dialect.is_3:
+            return outputs
+        inner = {
+            layer.name: layer
+            for layer in model.layers
+            if layer.model is not None and layer.class_name != SEQUENTIAL
+        }
+        if self.dialect.counts_creation:
+            return map_structure(
+                lambda ref: TensorRef(ref.layer, ref.call + 1, ref.output) if ref.layer in inner else ref,
+                outputs,
+            )
+        for ref in flat_tensors(outputs):
+            if ref.layer in inner and len(inner[ref.layer].calls) > 1:
+                why = f"{self.dialect.release.name} does not load several calls of it as outputs"
+                self.refused.append(f"model `{ref.layer}`: {why}")
+        return outputs
+
     def _histories(self, structure: Any, model: ModelConfig) -> Json:
         if isinstance(structure, TensorRef):
             return self._history(structure, model)
@@ -131,6 +162,12 @@ class ConfigWriter:
         if self.dialect.is_3:
             if layer.class_name in RECURRENT and isinstance(args[0], list):  # the states follow the sequence
                 args, kwargs = [args[0][0]], {**kwargs, "initial_state": args[0][1:]}
+            if not self.dialect.waits_for_calls and call in early_calls(model):
+                if _is_plain(args, kwargs):
+                    first = args[0] if isinstance(args[0], list | tuple) else args
+                    return [[*self._history(ref, model), kwargs] for ref in first]
+                why = f"{self.dialect.release.name} does not load it after a layer that is shared like this"
+                self.refused.append(f"layer `{layer.name}`: {why}")
             tensor = lambda ref: self._tensor(ref, model, instance)  # noqa: E731
             return {
                 "args": [_mapped(tensor, argument) for argument in args],
@@ -144,10 +181,10 @@ class ConfigWriter:
             self.refused.append(
                 f"layer `{layer.name}` ({layer.class_name}): {self.dialect.release.name} has no {CAUSAL}"
             )
-        history = lambda ref: self._history(ref, model)  # noqa: E731
+        history = lambda ref: ref.tolist() if isinstance(ref, np.ndarray) else self._history(ref, model)  # noqa: E731
         written = {name: _mapped(history, value) for name, value in kwargs.items()}
-        if args and isinstance(args[0], bool | int | float):  # the first operand of an operator
-            return [SERIALIZED_TENSOR, -1, args[0], written]
+        if args and isinstance(args[0], bool | int | float | np.ndarray):  # the first operand of an operator
+            return [SERIALIZED_TENSOR, -1, np.asarray(args[0]).tolist(), written]
         if layer.class_name in FUNCTION_LAYERS and isinstance(args[0], TensorRef):
             return [*self._history(args[0], model), written]
         first = args[0] if args and isinstance(args[0], list | tuple) else args[:1]
@@ -156,10 +193,45 @@ class ConfigWriter:
             return []
         return [[*self._history(ref, model), written] for ref in first]
 
-    def _tensor(self, ref: TensorRef, model: ModelConfig, instance: LayerInstance | None) -> Json:
+    def _tensor(self, ref: Any, model: ModelConfig, instance: LayerInstance | None) -> Json:
+        if isinstance(ref, np.ndarray):
+            return {"class_name": "__numpy__", "config": {"value": ref.tolist(), "dtype": str(ref.dtype)}}
         shape, dtype = _shape_of(ref, model, instance)
         config = {"shape": shape, "dtype": dtype, "keras_history": self._history(ref, model)}
         return {"class_name": "__keras_tensor__", "config": config}
+
+
+def _is_plain(args: list[Any], kwargs: Mapping[str, Any]) -> bool:
+    """Whether a call has one argument, a tensor or a list of them: the only calls that Keras 2 stores."""
+    first = args[0] if len(args) == 1 and isinstance(args[0], list | tuple) else args
+    tensors = len(first) > (0 if first is args else 1) and all(isinstance(ref, TensorRef) for ref in first)
+    return len(args) == 1 and tensors and not any(every_ref(dict(kwargs)))
+
+
+def early_calls(model: ModelConfig) -> list[LayerCall]:
+    """The calls that come before one whose result they use, if each layer makes what it can in its turn."""
+    made: set[TensorRef] = set()
+    early: list[LayerCall] = []
+    for layer in model.layers:
+        for number, call in enumerate(layer.calls):
+            used = every_ref([list(call.args), dict(call.kwargs)])
+            if not all(TensorRef(ref.layer, ref.call) in made for ref in used):
+                early += layer.calls[number:]
+                break
+            made.add(TensorRef(layer.name, number))
+    return early
+
+
+def _input_shapes(call: LayerCall, model: ModelConfig, instance: LayerInstance | None) -> dict[str, Json]:
+    """The shapes of the inputs of attention; None for what is not a tensor of its own."""
+    names = ("query", "value", "key")
+    arguments = {**dict(zip(names, call.args, strict=False)), **call.kwargs}
+    arguments["key"] = arguments.get("key") or arguments.get("value")
+    refs = {name: arguments.get(name) for name in names}
+    return {
+        f"{name}_shape": _shape_of(ref, model, instance)[0] if isinstance(ref, TensorRef) else None
+        for name, ref in refs.items()
+    }
 
 
 def _child(instance: LayerInstance | None, layer: LayerConfig) -> LayerInstance | None:
@@ -188,4 +260,6 @@ def _mapped(write: Any, value: Any) -> Json:
         return write(value)
     if isinstance(value, Mapping):
         return {key: _mapped(write, inner) for key, inner in value.items()}
-    return [_mapped(write, inner) for inner in value] if isinstance(value, list | tuple) else value
+    if isinstance(value, list | tuple):
+        return [_mapped(write, inner) for inner in value]
+    return write(value) if isinstance(value, np.ndarray) else value

@@ -14,6 +14,12 @@ INSIDE_TENSORFLOW = {"2.5": "2.5.0", "2.3": "2.4.0", "1.0": "2.2.4-tf"}
 """The version that the Keras inside TensorFlow stores, by the first release that has it."""
 DICTIONARIES_SINCE, CAUSAL_ARGUMENT_SINCE = (2, 4), (2, 10)
 """The first versions whose models have dictionaries as inputs, and whose attention has `use_causal_mask`."""
+CREATION_COUNTS_SINCE = (3, 3)
+"""The first Keras 3 that numbers the calls of inner models in outputs as it saves them: from 1."""
+WAITS_SINCE = (3, 7)
+"""The first Keras 3 that loads layers shared at several depths; before, only calls in the old form wait."""
+ATTENTION_SHAPES_SINCE = (2, 6)
+"""The first Keras 2 that builds MultiHeadAttention from stored shapes."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +68,20 @@ class Dialect:
     def first_call(self) -> int:
         """The number of the first call of an inner model: Keras 2 counts its creation as call 0."""
         return int(not self.is_3)
+
+    @property
+    def counts_creation(self) -> bool:
+        """Whether the outputs of a model of Keras 3 count the creation of an inner model as its call 0."""
+        return self.semantics.numbers >= CREATION_COUNTS_SINCE
+
+    @property
+    def waits_for_calls(self) -> bool:
+        """Whether it makes a call, in the form of Keras 3, once the calls whose results it uses are made."""
+        return self.semantics.numbers >= WAITS_SINCE
+
+    @property
+    def stores_attention_shapes(self) -> bool:
+        return not self.is_3 and self.semantics.numbers >= ATTENTION_SHAPES_SINCE
 
     def layer(self, class_name: str) -> KerasObject | None:
         return self.release.find("layer", class_name)

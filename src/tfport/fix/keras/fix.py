@@ -31,6 +31,7 @@ from tfport.fix.keras.dialect import Dialect
 from tfport.fix.keras.keras_runner import KerasRunner
 from tfport.fix.keras.operators import with_operators_of
 from tfport.fix.keras.replacements import HARD_SIGMOID, with_causal_masks_of, with_explicit_hard_sigmoid
+from tfport.fix.keras.tried_releases import is_tried
 from tfport.fix.keras.weights import WeightTransfer, by_layer, by_path, scaled_cells
 from tfport.fix.options import FixOptions
 from tfport.fix.prove.target_runners import target_runners
@@ -50,6 +51,7 @@ from tfport.frontends.keras.config import (
     model_config,
 )
 from tfport.frontends.keras.instance import KerasModel, LayerInstance
+from tfport.frontends.keras.layer_order import layers_in_order
 from tfport.frontends.keras.version import KerasVersion
 from tfport.frontends.load import load_any_model
 from tfport.graph.model import Model
@@ -69,6 +71,10 @@ class FixedKeras(Fixed):
     @property
     def failure(self) -> str:
         return f"it cannot be rewritten for {self.target.name}" if self.attempt.reasons else super().failure
+
+    @property
+    def is_tried(self) -> bool:
+        return self.target.keras is not None and is_tried(self.target.keras)
 
     @cached_property
     def remaining(self) -> list[str]:
@@ -156,6 +162,7 @@ class _Rewrite:
         masked = [] if dialect.is_3 else without_implied_masks(layers)
         with_causal_masks_of(layers, dialect)
         operators = with_operators_of(layers, dialect)
+        sort_layers(layers)
         writer = ConfigWriter(dialect, file.where)
         self.config: Json = writer.model(layers, root)
         self.refused = list(dict.fromkeys(writer.refused))
@@ -204,6 +211,14 @@ class _Rewrite:
         changed("scaled gates", f"{why} the weights of its gates are scaled.", nodes, ROUNDING)
         if file.training is not None:
             changed("without training", "The optimizer and the settings of compile are left out.", [("", "")])
+
+
+def sort_layers(model: ModelConfig) -> None:
+    """Put the layers into the order of Keras, which counts for the weights: new layers change it."""
+    model.layers = layers_in_order(model)
+    for layer in model.layers:
+        if layer.model is not None:
+            sort_layers(layer.model)
 
 
 # Masks that Keras 3 stores as operations.

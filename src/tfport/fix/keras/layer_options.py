@@ -23,6 +23,10 @@ NOT_WRITTEN = frozenset(
      "module", "rank", "registered_name", "shared_object_id", "num_constants"}
 )  # fmt: skip
 """Options that other parts of the file or the class state."""
+BOTH_WAYS = "Bidirectional"
+SET_BY_BOTH_WAYS = ("zero_output_for_mask",)
+OF_ONE_WAY = ("name", "go_backwards", "seed", "initializer", "build_config", "shared_object_id")
+"""Options in which the layers of both ways differ without an effect on what is computed."""
 INNER_LAYERS = ("layer", "backward_layer", "cell")
 EQUAL_NAMES = {"swish": "silu", "silu": "swish", "hard_swish": "hard_silu", "hard_silu": "hard_swish"}
 """Activations with two names."""
@@ -45,6 +49,7 @@ ABSENT_VALUES: dict[str, tuple[Any, ...]] = {
     "use_gate": (False,),
     "invert": (False,),
     "data_format": ("channels_last",),
+    "oov_method": ("floormod",),
 }
 """The values of options with which a layer does what it does in releases without the option."""
 NEWER_VALUES: dict[tuple[str, str], tuple[tuple[int, int], tuple[Json, ...]]] = {
@@ -80,7 +85,8 @@ def rewritten_options(
     defaults = declared.options if declared is not None else {}
     others = OTHER_NAMES.get(layer.class_name, {})
     names = {old: new for old, new in others.items() if old not in known.arguments}
-    stated = {names.get(name, name): value for name, value in layer.config.items()}
+    config = _without_implied(layer.config) if layer.class_name == BOTH_WAYS else layer.config
+    stated = {names.get(name, name): value for name, value in config.items()}
     for name, value in {**_plain_defaults(defaults), **stated}.items():
         if name in NOT_WRITTEN:
             continue
@@ -101,6 +107,32 @@ def rewritten_options(
         if layer.config.get("input_dtype"):  # Keras 1
             result.options.setdefault("dtype", layer.config["input_dtype"])
     return result
+
+
+def _without_implied(config: Mapping[str, Json]) -> dict[str, Json]:
+    """The options of Bidirectional without what it does by itself.
+
+    It decides what its layers show for masked steps, and makes the backward layer from the other one.
+    """
+    layers = {name: _without(config.get(name), SET_BY_BOTH_WAYS) for name in ("layer", "backward_layer")}
+    forward, backward = (_without(stored, OF_ONE_WAY) for stored in layers.values())
+    ways = [_option(stored, "go_backwards") for stored in layers.values()]
+    if backward is None or (backward == forward and ways == [False, True]):
+        del layers["backward_layer"]
+    return {**{name: value for name, value in config.items() if name != "backward_layer"}, **layers}
+
+
+def _without(stored: Json, names: tuple[str, ...]) -> Json:
+    """A stored layer without options whose names end so."""
+    if not isinstance(stored, Mapping) or not isinstance(stored.get("config"), Mapping):
+        return stored
+    kept = {name: value for name, value in stored["config"].items() if not name.endswith(names)}
+    return {**stored, "config": kept}
+
+
+def _option(stored: Json, name: str) -> Json:
+    config = stored.get("config") if isinstance(stored, Mapping) else None
+    return config.get(name, False) if isinstance(config, Mapping) else None
 
 
 def _plain_defaults(defaults: Mapping[str, Any]) -> dict[str, Json]:

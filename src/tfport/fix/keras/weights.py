@@ -12,6 +12,7 @@ from tfport.fix.keras.dialect import Dialect
 from tfport.fix.keras.replacements import CUDNN, HARD_SIGMOID, slope
 from tfport.frontends.keras.data_format import CHANNELS_FIRST
 from tfport.frontends.keras.instance import LayerInstance, WeightSlot
+from tfport.frontends.keras.layer_order import layers_in_order
 from tfport.frontends.keras.version import KerasVersion
 from tfport.frontends.keras.weights import weights_in_order, written_paths
 from tfport.graph.tensors import Tensor
@@ -144,7 +145,7 @@ def by_layer(
     suffix = "" if dialect.is_3 else ":0"
     lists: dict[str, list[tuple[str, NDArray[Any]]]] = {}
     assert root.config.model is not None
-    for layer in root.config.model.layers:
+    for layer in layers_in_order(root.config.model):
         lists[layer.name] = []
         instance = root.children.get(layer.name)
         taken: dict[str, int] = {}
@@ -159,5 +160,8 @@ def by_layer(
 def by_path(
     root: LayerInstance, arrays: dict[int, NDArray[Any]]
 ) -> dict[str, list[tuple[str, NDArray[Any]]]]:
-    """The arrays by the path of the object that owns them, as `.keras` files have them."""
+    """The arrays by the path of the object that owns them, as `.keras` files have them.
+
+    Objects without arrays are there too: Keras 3.0 to 3.5 look for the one of the model itself.
+    """
     return {path: [(slot.name, arrays[id(slot)]) for slot in slots] for path, slots in written_paths(root)}

@@ -51,7 +51,7 @@ def write_archive(path: Path, config: Json, objects: Mapping[str, Arrays], versi
     buffer = io.BytesIO()
     with _h5py().File(buffer, "w") as file:
         for owner, arrays in objects.items():
-            group = file.create_group(f"{owner}/vars")
+            group = file.create_group(f"{owner}/vars".strip("/"))
             for number, (_, array) in enumerate(arrays):
                 group.create_dataset(str(number), data=array)
     members = {

@@ -187,11 +187,12 @@ def _name_all(layers: list[LayerConfig]) -> None:
 
 
 def _functional(layer: LayerConfig, options: Mapping[str, Json], where: str, depth: int) -> ModelConfig:
-    layers = []
+    layers, is_3 = [], False
     for entry in with_output_padding(options["layers"]):
         inner = layer_config(entry, where, depth + 1)
         nodes = entry.get("inbound_nodes")
         inner.calls = [_call(node, where) for node in nodes] if isinstance(nodes, list) else []
+        is_3 = is_3 or _are_new_calls(nodes)
         if _is_bare_operation(inner, nodes):
             inner.module = BARE_OPERATION
         if not inner.calls and inner.class_name == INPUT_LAYER:
@@ -203,33 +204,39 @@ def _functional(layer: LayerConfig, options: Mapping[str, Json], where: str, dep
         layer.name or "model",
         layers,
         _input_layers(_refs(options.get("input_layers"), where), layers),
-        _numbered_from_zero(layers, outputs),
+        _numbered_from_zero(layers, outputs, is_3),
     )
 
 
-def _numbered_from_zero(layers: list[LayerConfig], outputs: Any) -> Any:
+def _numbered_from_zero(layers: list[LayerConfig], outputs: Any, is_3: bool) -> Any:
     """Number the calls of inner models from 0; returns the outputs of the model with these numbers.
 
     Most versions count the creation of a functional model as its call 0, so that nothing refers to that.
+    Keras 3 counts so in the outputs of the model only, where it takes 0 for the last call.
     """
     calls = [[list(call.args), dict(call.kwargs)] for layer in layers for call in layer.calls]
     used: dict[str, set[int]] = {layer.name: set() for layer in layers if layer.model is not None}
-    for ref in every_ref([calls, outputs]):
+    for ref in every_ref(calls if is_3 else [calls, outputs]):
         if ref.layer in used:
             used[ref.layer].add(ref.call)
-    shifted = {name for name, numbers in used.items() if numbers and 0 not in numbers}
+    shifted = {name: 0 for name, numbers in used.items() if numbers and 0 not in numbers}
 
-    def shift(value: Any) -> Any:
-        if isinstance(value, TensorRef) and value.layer in shifted:
-            return TensorRef(value.layer, value.call - 1, value.output)
+    def shift(value: Any, last: Mapping[str, int]) -> Any:
+        if isinstance(value, TensorRef) and value.layer in last:
+            return TensorRef(value.layer, (value.call or last[value.layer]) - 1, value.output)
         if isinstance(value, list | tuple):
-            return type(value)(map(shift, value))
-        return {key: shift(inner) for key, inner in value.items()} if isinstance(value, dict) else value
+            return type(value)(shift(inner, last) for inner in value)
+        return {key: shift(inner, last) for key, inner in value.items()} if isinstance(value, dict) else value
 
     if shifted:
         for layer in layers:
-            layer.calls = [LayerCall(shift(call.args), shift(dict(call.kwargs))) for call in layer.calls]
-    return shift(outputs)
+            layer.calls = [
+                LayerCall(shift(c.args, shifted), shift(dict(c.kwargs), shifted)) for c in layer.calls
+            ]
+    inner = {
+        layer.name: len(layer.calls) for layer in layers if layer.model and layer.class_name != SEQUENTIAL
+    }
+    return shift(outputs, inner if is_3 else shifted)
 
 
 def every_ref(value: Any) -> Iterator[TensorRef]:
@@ -263,10 +270,14 @@ def _is_bare_operation(layer: LayerConfig, nodes: Json) -> bool:
     """
     if layer.class_name.startswith("SpatialDropout"):  # the layers that store less than others
         return False
-    new_calls = isinstance(nodes, list) and any(
-        isinstance(node, Mapping) and "args" in node for node in nodes
+    return (
+        _are_new_calls(nodes) and not layer.module and layer.model is None and "trainable" not in layer.config
     )
-    return new_calls and not layer.module and layer.model is None and "trainable" not in layer.config
+
+
+def _are_new_calls(nodes: Json) -> bool:
+    """Whether calls are stored as Keras 3 stores them."""
+    return isinstance(nodes, list) and any(isinstance(node, Mapping) and "args" in node for node in nodes)
 
 
 def _call(node: Json, where: str) -> LayerCall:

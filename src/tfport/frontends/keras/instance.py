@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tfport.frontends.keras.config import LayerConfig
+from tfport.frontends.keras.layer_order import layers_in_order
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Node
 from tfport.graph.model import Model
@@ -63,11 +64,11 @@ class LayerInstance:
         return self.config.config.get("trainable", True) is not False
 
     def ordered_children(self) -> Iterator[LayerInstance]:
-        """The layers inside it: those of a model in the order of its configuration."""
+        """The layers inside it: those of a model as Keras orders them."""
         if self.config.model is None:
             yield from self.children.values()
             return
-        for layer in self.config.model.layers:
+        for layer in layers_in_order(self.config.model):
             if layer.name in self.children:
                 yield self.children[layer.name]
 

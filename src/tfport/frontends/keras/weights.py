@@ -100,21 +100,40 @@ def layer_lists(root: LayerInstance, stored: StoredWeights, version: KerasVersio
     """The weights of each layer of a model with their arrays.
 
     The list of a layer of the outermost model has its trainable weights, then the others; those of inner
-    layers follow their owner. A frozen layer has no trainable weights. Where the names of the arrays decide,
-    they count; else their order.
+    layers follow their owner. A frozen layer has no trainable weights. The order of the arrays counts; their
+    names only in files of TensorFlow.js, and where the shapes do not fit the order.
     """
     layers = list(_listed(root, stored))
-    names = [layer.name for layer in layers]
     with_arrays = [name for name, arrays in stored.lists.items() if arrays and name != OF_NO_LAYER]
-    if set(names).isdisjoint(with_arrays) and len(names) == len(with_arrays):
-        names = with_arrays  # the architecture of another build, with other names: their order counts
-    elif version.major < 2:  # it does not store the names of Sequential models inside others
-        others = iter(name for name in with_arrays if name not in names)
-        names = [name if name in with_arrays else next(others, name) for name in names]
-    for name, layer in zip(names, layers, strict=True):
+    for name, layer in zip(_list_names(layers, with_arrays, stored, version), layers, strict=True):
         slots = weights_in_order(layer, version)
-        arrays = stored.lists.get(name, [])
-        yield layer.name, [slot for _, slot in slots], _by_names(slots, arrays) or list(arrays)
+        arrays = list(stored.lists.get(name, []))
+        by_names = stored.tfjs is not None or not _fit([slot for _, slot in slots], arrays)
+        yield layer.name, [slot for _, slot in slots], (by_names and _by_names(slots, arrays)) or arrays
+
+
+def _list_names(
+    layers: Sequence[LayerInstance], with_arrays: list[str], stored: StoredWeights, version: KerasVersion
+) -> list[str]:
+    """The name of the list of each layer.
+
+    Keras does not look at the names: the first layer gets the first list. Files of TensorFlow.js are matched
+    by name, and so are lists that are more or fewer than the layers, which Keras refuses.
+    """
+    names = [layer.name for layer in layers]
+    is_ordered = stored.tfjs is None and version.major >= 2
+    if len(names) == len(with_arrays) and (is_ordered or set(names).isdisjoint(with_arrays)):
+        return with_arrays
+    if version.major < 2:  # it does not store the names of Sequential models inside others
+        others = iter(name for name in with_arrays if name not in names)
+        return [name if name in with_arrays else next(others, name) for name in names]
+    return names
+
+
+def _fit(slots: Sequence[WeightSlot], arrays: Sequence[StoredWeight]) -> bool:
+    """Whether arrays have the shapes of weights in their order."""
+    pairs = zip(slots, arrays, strict=False)
+    return len(slots) == len(arrays) and all(slot.form_of(array.shape) for slot, array in pairs)
 
 
 def _listed(model: LayerInstance, stored: StoredWeights) -> Iterator[LayerInstance]:
@@ -188,12 +207,13 @@ def path_lists(root: LayerInstance, stored: StoredWeights) -> Iterator[WeightLis
     in the file decide which way it was.
     """
     for path, owner, slots in _PathWalk(stored).model(root, ""):
-        yield owner, slots, list(stored.lists.get(path, []))
+        if slots:
+            yield owner, slots, list(stored.lists.get(path, []))
 
 
 def written_paths(root: LayerInstance) -> Iterator[tuple[str, list[WeightSlot]]]:
-    """The paths with which Keras 3 saves a model, with their weights."""
-    for path, _, slots in _PathWalk(StoredWeights(BY_PATH, {})).model(root, ""):
+    """The paths with which Keras 3 saves a model, with their weights: the model itself has the path ``."""
+    for path, _, slots in _PathWalk(StoredWeights(BY_PATH, {})).layer(root, ""):
         yield path, slots
 
 
@@ -213,7 +233,7 @@ class _PathWalk:
         }
 
     def model(self, model: LayerInstance, path: str) -> Iterator[PathWeights]:
-        """The lists of a model, whose layers are in a container."""
+        """The lists of the layers of a model, which are in a container."""
         layers = [layer for layer in model.ordered_children() if not is_operation(layer.config)]
         container, names = self._container(layers, path)
         for layer in layers:
@@ -227,13 +247,12 @@ class _PathWalk:
 
     def layer(self, layer: LayerInstance, path: str) -> Iterator[PathWeights]:
         """The lists of a layer, and of the layers that its attributes refer to."""
+        trainable = [slot for slot in layer.weights.values() if slot.trainable]
+        others = [slot for slot in layer.weights.values() if not slot.trainable]
+        yield path, layer.name or path, trainable + others
         if layer.config.model is not None:
             yield from self.model(layer, path)
             return
-        if layer.weights:
-            trainable = [slot for slot in layer.weights.values() if slot.trainable]
-            others = [slot for slot in layer.weights.values() if not slot.trainable]
-            yield path, layer.name or path, trainable + others
         lists: dict[str, dict[str, int]] = {}
         for attribute, child in layer.children.items():
             name, _, number = attribute.partition("/")
