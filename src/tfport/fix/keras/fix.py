@@ -29,6 +29,7 @@ from tfport.fix.journal import Journal
 from tfport.fix.keras.config_writer import ConfigWriter
 from tfport.fix.keras.dialect import Dialect
 from tfport.fix.keras.keras_runner import KerasRunner
+from tfport.fix.keras.named_as_keras import named_as_keras
 from tfport.fix.keras.operators import with_operators_of
 from tfport.fix.keras.replacements import HARD_SIGMOID, with_causal_masks_of, with_explicit_hard_sigmoid
 from tfport.fix.keras.weights import WeightTransfer, by_layer, by_path, scaled_cells
@@ -96,8 +97,12 @@ def fix_keras(
     output: str | os.PathLike[str],
     options: FixOptions,
     progress: Progress = lambda doing: None,
+    original: Model | None = None,
 ) -> FixedKeras:
-    """Rewrite a Keras file for the Keras of a target."""
+    """Rewrite a Keras file for the Keras of a target.
+
+    `original` is the SavedModel that it was read from: its graph is what the result is compared with.
+    """
     model.require_graph()
     dialect = _dialect(model, target, output)
     rewrite = _Rewrite(model, dialect)
@@ -105,7 +110,7 @@ def fix_keras(
         attempt = FixAttempt(
             ModelForm.KERAS, model, Journal(), _checked(model, target), reasons=rewrite.refused
         )
-        return FixedKeras(model, target, attempt, None)
+        return FixedKeras(original or model, target, attempt, None)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, f"model{Path(output).suffix}")
         rewrite.write(path)
@@ -113,9 +118,9 @@ def fix_keras(
         written.require_graph()
         attempt = FixAttempt(ModelForm.KERAS, written, rewrite.journal, _checked(written, target))
         if not attempt.runs:
-            return FixedKeras(model, target, attempt, None)
+            return FixedKeras(original or model, target, attempt, None)
         verification = verify(
-            model,
+            model if original is None else named_as_keras(original, model),
             written,
             inputs=options.inputs or None,
             rtol=options.rtol,
@@ -123,7 +128,7 @@ def fix_keras(
             targets=target_runners(KerasRunner, target, options, progress),
             progress=progress,
         )
-    return FixedKeras(model, target, attempt, verification, rewrite.write)
+    return FixedKeras(original or model, target, attempt, verification, rewrite.write)
 
 
 def _checked(model: Model, target: Target) -> CheckReport:

@@ -1,0 +1,82 @@
+"""The Keras model that a SavedModel was saved from: its configuration, with the weights of the checkpoint.
+
+Keras 2 stores the configuration beside the graph. A model whose layers are all known can be built from it
+and then be written as any Keras file; one of a class of its own is only in the graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tfport.errors import CannotRun
+from tfport.formats.format import ModelLocation
+from tfport.formats.keras.records import Json, TrackedObject
+from tfport.formats.keras.saved_model import keras_config_of_saved_model, names_of_objects
+from tfport.frontends.keras.instance import KerasModel
+from tfport.frontends.keras.keras_model import keras_model
+from tfport.frontends.keras.object_weights import layer_objects
+from tfport.frontends.keras.tracked import tracked_weights
+from tfport.graph.model import Model
+
+FILE = "saved_model.pb"
+LOOKUPS = ("StringLookup", "IntegerLookup", "TextVectorization")
+INNER_LOOKUPS = ("_lookup_layer", "_index_lookup_layer")
+TABLES = ("lookup_table", "_table", "_lookup_table")
+"""The attributes of a lookup layer in TextVectorization, and of the table in a lookup layer."""
+NO_KERAS_MODEL = (
+    "a SavedModel without the configuration of a Keras model, which Keras 2 writes with `model.save`; a "
+    "graph alone cannot be written as a Keras file"
+)
+
+
+def keras_model_of(model: Model) -> KerasModel:
+    """The Keras model in a SavedModel; CannotRun if it has no configuration of layers."""
+    objects = model.meta.object_graph_def
+    file = keras_config_of_saved_model(model.files, objects)
+    if file is None:
+        raise CannotRun(f"{model.where}: {NO_KERAS_MODEL}")
+    file.where = model.where
+    if model.checkpoint is not None:
+        names = names_of_objects(model.files, objects)
+        file.weights = tracked_weights(model.checkpoint, objects, names)
+        if file.config is not None and file.weights.root is not None:
+            file.config = with_vocabularies(file.config, file.weights.root)
+    location = ModelLocation(model.format, model.files, FILE, model.where, is_folder=True)
+    return keras_model(location, file, model.graph.ops)
+
+
+def with_vocabularies(stored: Mapping[str, Json], tracked: TrackedObject) -> Mapping[str, Json]:
+    """A configuration with the vocabularies that layers learned, which only the checkpoint has."""
+    config = stored.get("config")
+    if not isinstance(config, Mapping) or not isinstance(config.get("layers"), list):
+        return stored
+    by_name = {inner.name: inner for inner in layer_objects(tracked) if inner.name}
+    layers = [_with_vocabulary(layer, by_name) for layer in config["layers"]]
+    return {**stored, "config": {**config, "layers": layers}}
+
+
+def _with_vocabulary(layer: Json, by_name: Mapping[str, TrackedObject]) -> Json:
+    config = layer.get("config") if isinstance(layer, Mapping) else None
+    tracked = by_name.get(config.get("name", "")) if isinstance(config, Mapping) else None
+    if tracked is None or not isinstance(config, Mapping):
+        return layer
+    if layer.get("class_name") not in LOOKUPS:
+        return with_vocabularies(layer, tracked)
+    tokens = _tokens(tracked)
+    if config.get("vocabulary") is not None or tokens is None:
+        return layer
+    return {**layer, "config": {**config, "vocabulary": tokens}}
+
+
+def _tokens(lookup: TrackedObject) -> list[Any] | None:
+    """The vocabulary in the table of a lookup layer, in the order of its indices."""
+    inner = next((lookup.children[name] for name in INNER_LOOKUPS if name in lookup.children), lookup)
+    table = next((inner.children[name].table for name in TABLES if name in inner.children), None)
+    if table is None:
+        return None
+    keys, values = (part.read().reshape(-1).tolist() for part in table)
+    if any(isinstance(key, bytes) for key in values):  # an inverted table: from indices to tokens
+        keys, values = values, keys
+    ordered = [key for _, key in sorted(zip(values, keys, strict=True), key=lambda pair: pair[0])]
+    return [key.decode("utf-8", "surrogateescape") if isinstance(key, bytes) else key for key in ordered]
