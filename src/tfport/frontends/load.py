@@ -36,3 +36,14 @@ def _keras_model(location: ModelLocation, ops: OpTable) -> Model:
     from tfport.frontends.keras.keras_model import keras_model
 
     return keras_model(location, read_keras(location.files, location.name), ops)
+
+
+def load_with_weights(architecture: ModelLocation, weights: ModelLocation, definitions: OpDefs) -> Model:
+    """A Keras model whose architecture is in one place and whose weights are in another.
+
+    The architecture can be any Keras file or a Keras SavedModel, whose own weights do not count; the weights
+    a Keras file, a SavedModel, or the checkpoint that `save_weights` writes.
+    """
+    from tfport.frontends.keras.separate_weights import separate_weights
+
+    return separate_weights(architecture, weights, OpTable(definitions))

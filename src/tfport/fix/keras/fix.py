@@ -39,6 +39,7 @@ from tfport.fix.result import Fixed, grouped
 from tfport.fix.rule import ROUNDING
 from tfport.formats.find import find_model
 from tfport.formats.keras.records import Json, KerasFile
+from tfport.formats.keras.saved_model import SAVED_MODEL
 from tfport.formats.keras.write import write_archive, write_h5
 from tfport.formats.output import new_path
 from tfport.frontends.keras.build import ModelBuilder
@@ -54,7 +55,7 @@ from tfport.frontends.keras.instance import KerasModel, LayerInstance
 from tfport.frontends.keras.version import KerasVersion
 from tfport.frontends.load import load_any_model
 from tfport.graph.model import Model
-from tfport.startup.dataclass import dataclass
+from tfport.startup.dataclass import dataclass, replace
 
 SUFFIXES = (".keras", ".h5", ".hdf5")
 Write = Callable[[Path], None]
@@ -107,9 +108,8 @@ def fix_keras(
     dialect = _dialect(model, target, output)
     rewrite = _Rewrite(model, dialect)
     if rewrite.refused:
-        attempt = FixAttempt(
-            ModelForm.KERAS, model, Journal(), _checked(model, target), reasons=rewrite.refused
-        )
+        report = _checked(_as_architecture(model), target)
+        attempt = FixAttempt(ModelForm.KERAS, model, Journal(), report, reasons=rewrite.refused)
         return FixedKeras(original or model, target, attempt, None)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, f"model{Path(output).suffix}")
@@ -120,7 +120,7 @@ def fix_keras(
         if not attempt.runs:
             return FixedKeras(original or model, target, attempt, None)
         verification = verify(
-            model if original is None else named_as_keras(original, model),
+            model if original is None else named_as_keras(original, written),
             written,
             inputs=options.inputs or None,
             rtol=options.rtol,
@@ -133,6 +133,13 @@ def fix_keras(
 
 def _checked(model: Model, target: Target) -> CheckReport:
     return check_model(model, [target], ways_out=False)
+
+
+def _as_architecture(model: KerasModel) -> Model:
+    """The model as a file that a Keras reads: of a SavedModel, its configuration alone."""
+    if model.keras is None or model.keras.layout != SAVED_MODEL:
+        return model
+    return replace(model, keras=replace(model.keras, layout="json"))
 
 
 def _dialect(model: KerasModel, target: Target, output: str | os.PathLike[str]) -> Dialect:

@@ -7,7 +7,7 @@ attributes that lead to it, as `layer-1`, `cell`, `kernel`; the keys of the tens
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tfport.errors import Error, UnreadableFile
 from tfport.formats.checkpoint.read import Checkpoint
@@ -15,6 +15,7 @@ from tfport.formats.encoding.message import parse_message
 from tfport.formats.keras.records import BY_OBJECT, StoredWeight, StoredWeights, TrackedObject
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.graph.dtypes import DType
+from tfport.startup.dataclass import dataclass
 
 OBJECTS = "_CHECKPOINTABLE_OBJECT_GRAPH"
 VALUE, KEYS, VALUES = "VARIABLE_VALUE", "-keys", "-values"
@@ -22,13 +23,25 @@ NOT_OF_LAYERS = ("optimizer", "signatures", "keras_api", "save_counter", "_funct
 """Attributes of a model that do not lead to weights of its layers, or lead to them again."""
 
 
-def tracked_weights(
-    checkpoint: Checkpoint, saved: pb.SavedObjectGraph | None = None, names: dict[int, str] | None = None
-) -> StoredWeights:
-    """The weights of a checkpoint; `saved` are the objects of its SavedModel with the names of layers."""
+Table = tuple[StoredWeight, StoredWeight]
+
+
+@dataclass(frozen=True, slots=True)
+class SavedObjects:
+    """What a SavedModel says about the objects in its checkpoint, which has numbers of its own."""
+
+    nodes: Sequence[pb.SavedObject]
+    names: Mapping[int, str]
+    """The names of layers by the number of their object."""
+    tables: Mapping[int, Table]
+    """The contents of tables that are part of the graph, by the number of their object."""
+
+
+def tracked_weights(checkpoint: Checkpoint, saved: SavedObjects | None = None) -> StoredWeights:
+    """The weights of a checkpoint; `saved` is what the SavedModel around it says."""
     if OBJECTS not in checkpoint:
         raise UnreadableFile(
-            f"{checkpoint.where}: its tensors have the names of a graph and do not say which layer owns them; "
+            f"{checkpoint.where}: its tensors have names of a graph and do not say which layer has them; "
             "expected what `model.save_weights` of TensorFlow 2 writes"
         )
     raw = bytes(checkpoint.read(OBJECTS).reshape(-1)[0])
@@ -41,7 +54,7 @@ def tracked_weights(
             if 0 <= child.node_id < len(objects):
                 objects[number].children[child.local_name] = objects[child.node_id]
     if saved is not None and saved.nodes:
-        _name(objects, nodes, saved.nodes, names or {})
+        _describe(objects, nodes, saved)
     return StoredWeights(BY_OBJECT, _lists(objects[0]), root=objects[0])
 
 
@@ -66,21 +79,22 @@ def _stored(checkpoint: Checkpoint, key: str) -> StoredWeight:
     return StoredWeight(key, dtype, entry.shape, lambda: checkpoint.read(key))
 
 
-def _name(
+def _describe(
     objects: list[TrackedObject],
     nodes: Sequence[pb.TrackableObjectGraph.TrackableObject],
-    saved: Sequence[pb.SavedObject],
-    names: dict[int, str],
+    saved: SavedObjects,
 ) -> None:
     """Name the objects of the checkpoint as the SavedModel does, following the same attributes in both."""
     waiting, seen = deque([(0, 0)]), {0}
     while waiting:
         here, there = waiting.popleft()
-        objects[here].name = names.get(there, "")
-        numbers = {child.local_name: child.node_id for child in saved[there].children}
+        objects[here].name = saved.names.get(there, "")
+        objects[here].table = objects[here].table or saved.tables.get(there)
+        numbers = {child.local_name: child.node_id for child in saved.nodes[there].children}
         for child in nodes[here].children:
-            other = numbers.get(child.local_name, len(saved))
-            if child.node_id not in seen and 0 <= child.node_id < len(objects) and 0 <= other < len(saved):
+            other = numbers.get(child.local_name, -1)
+            is_new = child.node_id not in seen and 0 <= child.node_id < len(objects)
+            if is_new and 0 <= other < len(saved.nodes):
                 seen.add(child.node_id)
                 waiting.append((child.node_id, other))
 
