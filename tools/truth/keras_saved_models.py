@@ -22,14 +22,14 @@ import tfport
 from tfport.fix.certify.runners import ModelSide, OwnSession
 from tfport.fix.certify.trial_plan import TrialPlan
 from tfport.fix.certify.verification import Verification
-from tfport.fix.keras.named_as_keras import named_as_keras
-from tfport.frontends.keras.saved_model import keras_model_of
+from tfport.fix.keras.named_as_keras import compared_form
 
 INPUTS = 10
 RTOL, ATOL = 1e-4, 1e-5
 HALF_RTOL, HALF_ATOL = 2e-2, 2e-2
 """For models that compute in 16 bits: TensorFlow and the backends of Keras round sums differently."""
 SIGNATURE = "serving_default"
+RECORD = Path("tests/truth/keras_saved_models.json")
 PAGE = Path("docs/evidence/keras.md")
 
 
@@ -59,7 +59,7 @@ def written(path: str, target: str, file: Path) -> dict[str, object]:
         return {"outcome": "refused", "why": plain("; ".join(fixed.remaining) or fixed.verdict, path)}
     file.unlink(missing_ok=True)
     fixed._write(file)
-    named = named_as_keras(saved, keras_model_of(saved))
+    named = compared_form(saved, fixed.model)
     signature = named.signatures[SIGNATURE]
     side = ModelSide(named, {SIGNATURE: signature})
     session = OwnSession(side, None)
@@ -70,7 +70,7 @@ def written(path: str, target: str, file: Path) -> dict[str, object]:
             arrays = {str(n): as_stored(value) for n, value in enumerate(trial.inputs.values())}
             np.savez(file.parent / f"inputs-{len(asked)}.npz", **arrays)
             asked.append(list(trial.inputs))
-    own = saved.signatures[SIGNATURE]
+    own = (saved if saved.signatures else named).signatures[SIGNATURE]
     return {
         "outcome": "written",
         "file": str(file),
@@ -108,7 +108,7 @@ def plain(text: str, path: str) -> str:
     return text.replace(f"{path}: ", "").replace(path, "MODEL")
 
 
-def compare(out: str, record: str, key: str) -> None:
+def compare(out: str, key: str) -> None:
     """Compare the answers, and add the outcomes to a record."""
     described = json.loads(Path(out, "written.json").read_text())
     facts = {kind: json.loads(Path(out, f"{kind}.json").read_text()) for kind in ("tensorflow", "keras")}
@@ -120,15 +120,14 @@ def compare(out: str, record: str, key: str) -> None:
         rows.append(kept)
         if kept["outcome"] not in ("equal", "refused"):
             print(kept)
-    path = Path(record)
-    stored = json.loads(path.read_text()) if path.exists() else {}
+    stored = json.loads(RECORD.read_text()) if RECORD.exists() else {}
     stored[key] = {
         "target": described["target"],
         "original": facts["tensorflow"]["runtime"],
         "written": facts["keras"]["runtime"],
         "models": rows,
     }
-    path.write_text(json.dumps(stored, indent=1) + "\n")
+    RECORD.write_text(json.dumps(stored, indent=1, sort_keys=True) + "\n")
     print(key, Counter(row["outcome"] for row in rows))
 
 

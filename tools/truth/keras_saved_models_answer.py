@@ -56,13 +56,14 @@ def as_stored(value):
 def with_tensorflow():
     import tensorflow as tf
 
-    def ask(row, trials):
-        model = tf.saved_model.load(row["model"])
-        signature = model.signatures["serving_default"]
-        for arrays in trials:
-            fed = {row["input_names"][name]: tf.constant(array) for name, array in arrays.items()}
-            answers = signature(**fed)
-            yield {name: answers[old].numpy() for name, old in row["output_names"].items()}
+    def ask(row, trials):  # in a session: the object loader refuses the optimizers of some releases
+        with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+            meta = tf.compat.v1.saved_model.load(session, ["serve"], row["model"])
+            signature = meta.signature_def["serving_default"]
+            fetched = {name: signature.outputs[old].name for name, old in row["output_names"].items()}
+            for arrays in trials:
+                fed = {signature.inputs[row["input_names"][n]].name: array for n, array in arrays.items()}
+                yield session.run(fetched, fed)
 
     return "tensorflow " + tf.__version__, ask
 
@@ -111,6 +112,11 @@ def in_order(wanted, model, kind):
     names = getattr(model, kind + "_names", None)
     if not names:
         names = [tensor.name.split(":")[0] for tensor in getattr(model, kind + "s")]
+    # several outputs of one layer are numbered in signatures
+    names = [
+        name if names[:i].count(name) == 0 else f"{name}_{names[:i].count(name)}"
+        for i, name in enumerate(names)
+    ]
     if sorted(names) != sorted(wanted) and len(names) > 1:
         raise ValueError(f"{kind}s {names} instead of {list(wanted)}")
     return names if sorted(names) == sorted(wanted) else list(wanted)

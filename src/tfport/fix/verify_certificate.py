@@ -22,7 +22,7 @@ from tfport.fix.certify.verification import ALIKE, DIFFERS, NOT_COMPARED, TrialR
 from tfport.fix.certify.verify import verify
 from tfport.fix.export import source_for
 from tfport.fix.keras.keras_runner import KerasRunner
-from tfport.fix.keras.named_as_keras import named_as_keras
+from tfport.fix.keras.named_as_keras import compared_form
 from tfport.fix.lite.interpreter import LiteInterpreter
 from tfport.fix.options import FixOptions
 from tfport.fix.prove.target_runners import target_runners
@@ -101,7 +101,7 @@ def verify_certificate(
 def _before(original: Model, after: Model) -> Model:
     """The original in the form in which it was compared."""
     if original.format is SAVED_MODEL and after.keras is not None:
-        return named_as_keras(original, after)
+        return compared_form(original, after)
     return source_for(original, after)
 
 

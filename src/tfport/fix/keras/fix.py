@@ -28,8 +28,9 @@ from tfport.fix.certify.verify import Progress, verify
 from tfport.fix.journal import Journal
 from tfport.fix.keras.config_writer import ConfigWriter
 from tfport.fix.keras.dialect import Dialect
+from tfport.fix.keras.inner_shapes import with_called_shapes
 from tfport.fix.keras.keras_runner import KerasRunner
-from tfport.fix.keras.named_as_keras import named_as_keras
+from tfport.fix.keras.named_as_keras import compared_form, has_signature
 from tfport.fix.keras.operators import with_operators_of
 from tfport.fix.keras.replacements import HARD_SIGMOID, with_causal_masks_of, with_explicit_hard_sigmoid
 from tfport.fix.keras.weights import WeightTransfer, by_layer, by_path, scaled_cells
@@ -59,6 +60,10 @@ from tfport.startup.dataclass import dataclass, replace
 
 SUFFIXES = (".keras", ".h5", ".hdf5")
 Write = Callable[[Path], None]
+NO_SIGNATURE = (
+    "The SavedModel has no signature: the file is compared with the layers of its configuration, not with "
+    "its graph."
+)
 
 
 @dataclass
@@ -116,11 +121,13 @@ def fix_keras(
         rewrite.write(path)
         written = load_any_model(find_model(str(path)), model.graph.ops.definitions)
         written.require_graph()
+        if original is not None and not has_signature(original):
+            rewrite.journal.changed("without a signature", NO_SIGNATURE, [("", "")])
         attempt = FixAttempt(ModelForm.KERAS, written, rewrite.journal, _checked(written, target))
         if not attempt.runs:
             return FixedKeras(original or model, target, attempt, None)
         verification = verify(
-            model if original is None else named_as_keras(original, written),
+            model if original is None else compared_form(original, written, model),
             written,
             inputs=options.inputs or None,
             rtol=options.rtol,
@@ -168,6 +175,7 @@ class _Rewrite:
         masked = [] if dialect.is_3 else without_implied_masks(layers)
         with_causal_masks_of(layers, dialect)
         operators = with_operators_of(layers, dialect)
+        with_called_shapes(layers, root)
         writer = ConfigWriter(dialect, file.where)
         self.config: Json = writer.model(layers, root)
         self.refused = list(dict.fromkeys(writer.refused))

@@ -12,19 +12,31 @@ from collections.abc import Iterator, Mapping, Sequence
 from tfport.errors import CannotRun
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.frontends.keras.build import SIGNATURE
+from tfport.frontends.keras.instance import KerasModel
+from tfport.frontends.keras.saved_model import keras_model_of
 from tfport.graph.model import INIT_SIGNATURE, Model
 from tfport.startup.dataclass import replace
 
 Infos = Mapping[str, pb.TensorInfo]
 
 
+def has_signature(saved: Model) -> bool:
+    return bool(saved.signatures)
+
+
+def compared_form(saved: Model, written: Model, keras: KerasModel | None = None) -> Model:
+    """What a file written from a SavedModel is compared with: its graph; without a signature, its layers."""
+    if has_signature(saved):
+        return named_as_keras(saved, written)
+    return keras or keras_model_of(saved)
+
+
 def named_as_keras(saved: Model, keras: Model) -> Model:
     """The SavedModel with `serving_default` alone, its inputs and outputs named as in the Keras model."""
     if SIGNATURE not in saved.meta.signature_def:
-        known = ", ".join(saved.signatures) or "none"
         raise CannotRun(
             f"{saved.where}: the SavedModel has no signature `{SIGNATURE}` to compare the Keras file with; "
-            f"signatures: {known}"
+            f"signatures: {', '.join(saved.signatures)}"
         )
     meta = pb.MetaGraphDef()
     meta.CopyFrom(saved.meta)
