@@ -11,6 +11,7 @@ refused (with the reason), does not load, or wrong.
 """
 
 import json
+import re
 import sys
 import traceback
 from collections import Counter
@@ -164,5 +165,47 @@ def compared(row, facts) -> dict[str, object]:
     return {"outcome": "equal", "inputs": len(row["inputs"]), "largest": float(f"{largest:.2g}")}
 
 
+INTRODUCTION = """# Keras SavedModels as Keras files
+
+What `tfport fix SAVED_MODEL --for RELEASE -o model.keras` (or `model.h5`) writes, loaded by the real release, on
+ten inputs each (fewer where a model takes fewer). Real TensorFlow answers for the original, from its graph.
+*equal*: within 1e-4 relative, exact for integers and strings (0.02 for models that compute in 16 bits). *refused*:
+`fix` says why and writes nothing. `tools/truth/keras_saved_models.py` makes this page;
+`tests/truth/keras_saved_models.json` has every row.
+
+The public models are in public repositories that have a `keras_metadata.pb`, taken without a look at what is
+inside, at most three of a repository. The others were made for this page by the release: layers of the usual
+families, nested and shared models, vocabularies, mixed precision.
+
+| SavedModels → target | answered by | models | equal | refused | does not load | wrong |
+|---|---|---|---|---|---|---|
+"""
+
+
+def page() -> None:
+    """Write the page with the counts and the reasons."""
+    record = json.loads(RECORD.read_text())
+    lines, reasons = [], Counter()
+    for key, part in record.items():
+        outcomes = Counter(row["outcome"] for row in part["models"])
+        counts = [outcomes[name] for name in ("equal", "refused", "does not load", "wrong")]
+        lines.append(
+            f"| {key} | {part['written']} | {' | '.join(map(str, [len(part['models']), *counts]))} |"
+        )
+        for row in part["models"]:
+            if row["outcome"] != "equal":
+                reasons[f"{row['outcome']}: {short(row['why'])}"] += 1
+    listed = "\n".join(f"| {why} | {count} |" for why, count in reasons.most_common())
+    PAGE.write_text(
+        f"{INTRODUCTION}{chr(10).join(lines)}\n\n| what was not equal | models |\n|---|---|\n{listed}\n"
+    )
+
+
+def short(why: str) -> str:
+    """The first sentence of a reason, without what differs from model to model."""
+    text = re.sub(r"`[^`]*`", "…", why.partition("\n")[0])
+    return re.sub(r" \(and \d+ more\)", "", text).replace("|", " ").partition(";")[0][:160]
+
+
 if __name__ == "__main__":
-    {"write": write, "compare": compare}[sys.argv[1]](*sys.argv[2:])
+    {"write": write, "compare": compare, "page": page}[sys.argv[1]](*sys.argv[2:])
