@@ -167,10 +167,10 @@ def compared(row, facts) -> dict[str, object]:
 
 INTRODUCTION = """# Keras SavedModels as Keras files
 
-What `tfport fix SAVED_MODEL --for RELEASE -o model.keras` (or `model.h5`) writes, loaded by the real release, on
-ten inputs each (fewer where a model takes fewer). Real TensorFlow answers for the original, from its graph.
-*equal*: within 1e-4 relative, exact for integers and strings (0.02 for models that compute in 16 bits). *refused*:
-`fix` says why and writes nothing. `tools/truth/keras_saved_models.py` makes this page;
+What `tfport fix SAVED_MODEL --for RELEASE -o model.keras` (or `model.h5`) writes, loaded by the real release,
+on ten inputs each (fewer where a model takes fewer). Real TensorFlow answers for the original.
+*equal*: within 1e-4 relative, exact for integers and strings (0.02 for models that compute in 16 bits).
+*refused*: `fix` says why and writes nothing. `tools/truth/keras_saved_models.py` makes this page;
 `tests/truth/keras_saved_models.json` has every row.
 
 The public models are in public repositories that have a `keras_metadata.pb`, taken without a look at what is

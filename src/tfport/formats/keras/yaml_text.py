@@ -44,7 +44,7 @@ def yaml_object(text: memoryview | bytes, where: str) -> Mapping[str, Json]:
 def _loader(yaml: Any) -> Any:
     """A loader of plain values; PyYAML's safe one, which knows the names of Python's plain types too."""
 
-    class PlainLoader(yaml.SafeLoader):  # type: ignore[misc, name-defined]
+    class PlainLoader(yaml.SafeLoader):  # type: ignore[misc]
         pass
 
     def plain(loader: Any, node: Any) -> Any:

@@ -49,10 +49,10 @@ def object_lists(
 
 def _at(stored: TrackedObject, attribute: str) -> TrackedObject | None:
     """The object at an attribute, or at an element of a list: `cells/0`."""
-    found: TrackedObject | None = stored
+    reached: TrackedObject | None = stored
     for part in attribute.split("/"):
-        found = _attribute(found, part) if found is not None else None
-    return found
+        reached = _attribute(reached, part) if reached is not None else None
+    return reached
 
 
 def _attribute(stored: TrackedObject, name: str) -> TrackedObject | None:
