@@ -175,7 +175,8 @@ on ten inputs each (fewer where a model takes fewer). Real TensorFlow answers fo
 
 The public models are in public repositories that have a `keras_metadata.pb`, taken without a look at what is
 inside, at most three of a repository; those with files of several megabytes could not be had, and four were
-left out: one as it is slow to answer, three that were not tried. The others were made for this page by the release: layers of the usual
+left out: one as it is slow to answer, three that were not tried.
+The others were made for this page by the release: layers of the usual
 families, nested and shared models, vocabularies, mixed precision.
 
 | SavedModels → target | answered by | models | equal | refused | does not load | wrong |
