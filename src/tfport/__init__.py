@@ -83,7 +83,11 @@ _LAZY = {
 
 
 def load(
-    source: ModelSource, *, tags: Iterable[str] | None = None, registry: Registry | None = None
+    source: ModelSource,
+    *,
+    tags: Iterable[str] | None = None,
+    registry: Registry | None = None,
+    weights: ModelSource | None = None,
 ) -> Model:
     """Read a model. Its weights are not read until they are needed.
 
@@ -93,10 +97,14 @@ def load(
         source: A path, the bytes of a GraphDef, or an open file.
         tags: The tags of the MetaGraph to use, for a SavedModel with several (default: serve, or the first).
         registry: Custom ops that the model may use (default: those of the process).
+        weights: The weights of a Keras architecture, if they are elsewhere: a Keras file, a SavedModel, or
+            the prefix of a checkpoint that `model.save_weights` wrote.
     """
     from tfport.formats.find import find_model
-    from tfport.frontends.load import load_any_model
+    from tfport.frontends.load import load_any_model, load_with_weights
 
+    if weights is not None:
+        return load_with_weights(find_model(source), find_model(weights), _definitions(registry))
     return load_any_model(find_model(source), _definitions(registry), tags)
 
 

@@ -48,6 +48,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="repeat the comparison of OUT.certificate.json instead; MODEL and -o say where the models are, "
         "if not where they were",
     )
+    parser.add_argument(
+        "--weights",
+        metavar="FILE",
+        help="weights for MODEL, which is then the architecture of a Keras model (JSON, YAML or any Keras "
+        "model): a Keras file, a SavedModel, or the prefix of a checkpoint of `model.save_weights`",
+    )
     add_device(parser)
     add_gpu(parser)
     parser.add_argument(
@@ -148,7 +154,7 @@ def _rewrite(args: argparse.Namespace) -> int:
 
     target = parse_target(args.target, device=args.device, gpu=args.gpu)
     (target,) = with_libraries([target], args.library or ())
-    model = tfport.load(args.model, tags=tags_of(args))
+    model = tfport.load(args.model, tags=tags_of(args), weights=args.weights)
     with show_progress(f"rewriting {args.model}") as progress:
         fixed = fix_to(model, target, args.output, options(args), progress)
         fixed.provenance = provenance(args)

@@ -11,7 +11,9 @@ from tfport.fix.keras.fix import fix_keras, is_keras_output
 from tfport.fix.lite.fix import SUFFIXES, fix_lite
 from tfport.fix.options import FixOptions
 from tfport.fix.result import Fixed
+from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.frontends.keras.instance import KerasModel
+from tfport.frontends.keras.saved_model import keras_model_of
 from tfport.graph.model import Model
 
 
@@ -36,10 +38,12 @@ def fix_to(
         )
     if model.lite is not None and (target.kind == LITE_KIND or output.endswith(SUFFIXES)):
         return fix_lite(model, target, output, options, progress)
-    if is_keras_output(output) or (isinstance(model, KerasModel) and target.kind == KERAS_KIND):
-        if not isinstance(model, KerasModel):
-            raise Error(f"{model.where}: {model.format.name} cannot be written as a Keras file")
+    if isinstance(model, KerasModel) and (is_keras_output(output) or target.kind == KERAS_KIND):
         return fix_keras(model, target, output, options, progress)
+    if is_keras_output(output):
+        if model.format is not SAVED_MODEL:
+            raise Error(f"{model.where}: {model.format.name} cannot be written as a Keras file")
+        return fix_keras(keras_model_of(model), target, output, options, progress, original=model)
     if model.keras is not None or model.lite is not None or options.signature_changes:
         return export_for(model, target, as_graph=output.endswith(".pb"), options=options, progress=progress)
     return fix_model(model, target, options, progress)

@@ -22,11 +22,13 @@ from tfport.fix.certify.verification import ALIKE, DIFFERS, NOT_COMPARED, TrialR
 from tfport.fix.certify.verify import verify
 from tfport.fix.export import source_for
 from tfport.fix.keras.keras_runner import KerasRunner
+from tfport.fix.keras.named_as_keras import compared_form
 from tfport.fix.lite.interpreter import LiteInterpreter
 from tfport.fix.options import FixOptions, SignatureChanges
 from tfport.fix.prove.target_runners import target_runners
 from tfport.formats.digests import model_digest, model_files
 from tfport.formats.find import find_model
+from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.frontends.load import load_any_model
 from tfport.graph.model import Model
 from tfport.rendering import RenderedResult
@@ -78,7 +80,7 @@ def verify_certificate(
     if changed := [words for pair in pairs for words in _changed(*pair)]:
         return CertificateCheck(record, CHANGED, f"the model changed since: {'; '.join(changed)}")
     after = _load(written)
-    before = source_for(_load(source, record.tags), after, _changes(record))
+    before = _before(_load(source, record.tags), after, _changes(record))
     if record.input_files and not inputs:
         raise Error(f"{record.path}: it compares {', '.join(record.input_files)}; pass these inputs")
     options = FixOptions(prove=prove, pythons=tuple(pythons), runs=runs)
@@ -103,6 +105,13 @@ def _changes(record: CertificateRecord) -> SignatureChanges:
         raise Error(
             f"{record.path}: not a certificate of `tfport fix`: input.signature_changes: {error}"
         ) from None
+
+
+def _before(original: Model, after: Model, changes: SignatureChanges) -> Model:
+    """The original in the form in which it was compared."""
+    if original.format is SAVED_MODEL and after.keras is not None:
+        return compared_form(original, after)
+    return source_for(original, after, changes)
 
 
 def _load(path: str, tags: Sequence[str] = ()) -> Model:

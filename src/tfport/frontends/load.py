@@ -8,10 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tfport.errors import CannotRun, UnreadableFile
 from tfport.formats.format import ModelLocation
-from tfport.formats.proto import saved_model_pb2 as pb
-from tfport.graph.graph import Graph
 from tfport.graph.load import load_model
 from tfport.graph.model import Model
 from tfport.graph.op_signature import OpDefs, OpTable
@@ -36,26 +33,17 @@ def load_any_model(location: ModelLocation, definitions: OpDefs, tags: Iterable[
 def _keras_model(location: ModelLocation, ops: OpTable) -> Model:
     # imported here, as other models do not need them
     from tfport.formats.keras.read import read_keras
-    from tfport.frontends.keras.build import ModelBuilder
-    from tfport.frontends.keras.instance import KerasModel
+    from tfport.frontends.keras.keras_model import keras_model
 
-    file = read_keras(location.files, location.name)
-    builder = ModelBuilder(file, ops)
-    graph, meta, no_graph = builder.graph, pb.MetaGraphDef(), ""
-    try:
-        meta = builder.build()
-    except (CannotRun, UnreadableFile) as error:
-        graph, no_graph = Graph(ops), str(error)
-    written_by = file.generated_by or f"Keras {file.keras_version}".strip()
-    return KerasModel(
-        location.where,
-        location.format,
-        location.files,
-        graph,
-        meta,
-        written_by=written_by,
-        keras=file,
-        name_orders=builder.name_orders,
-        no_graph=no_graph,
-        root=builder.root,
-    )
+    return keras_model(location, read_keras(location.files, location.name), ops)
+
+
+def load_with_weights(architecture: ModelLocation, weights: ModelLocation, definitions: OpDefs) -> Model:
+    """A Keras model whose architecture is in one place and whose weights are in another.
+
+    The architecture can be any Keras file or a Keras SavedModel, whose own weights do not count; the weights
+    a Keras file, a SavedModel, or the checkpoint that `save_weights` writes.
+    """
+    from tfport.frontends.keras.separate_weights import separate_weights
+
+    return separate_weights(architecture, weights, OpTable(definitions))

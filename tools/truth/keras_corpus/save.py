@@ -5,7 +5,8 @@
 Each case gives OUT/NAME.h5, NAME.keras where the release has that format, and NAME.npz: in0…
 and out0…, and a second question with other sizes in b_in0… and b_out0…. A few are also saved
 as weights alone (NAME.weights.h5) and architecture (NAME.json). OUT/report.json says what was
-skipped, and why.
+skipped, and why. With CORPUS_FORMAT=tf each case gives a SavedModel, OUT/NAME, instead of files, and
+weights alone are a checkpoint, NAME.ckpt; CORPUS_PART=1/3 takes the first third of the cases.
 """
 
 import fnmatch
@@ -31,7 +32,8 @@ def main(package, out, *patterns):
     k = Keras(package)
     __import__("cases.keras1" if k.major == 1 else "cases.keras2")
     report = {"keras": k.version, "package": package, "saved": {}, "skipped": {}, "failed": {}}
-    for name in sorted(CASES):
+    part, parts = map(int, os.environ.get("CORPUS_PART", "1/1").split("/"))
+    for name in sorted(CASES)[part - 1 :: parts]:
         wanted = CASES[name].major is None or k.major in CASES[name].major
         if wanted and os.path.exists(os.path.join(out, name + ".npz")) and os.environ.get("CORPUS_RESUME"):
             report["saved"][name] = {
@@ -67,6 +69,13 @@ def save(k, case, out, report):
 
 def save_files(k, model, case, path):
     """Save a model in the formats of the release; return what went wrong by suffix."""
+    if os.environ.get("CORPUS_FORMAT") == "tf":
+        model.save(path, save_format="tf")
+        if case.weights_file:
+            model.save_weights(path + ".ckpt", save_format="tf")
+            with open(path + ".json", "w") as file:
+                file.write(model.to_json())
+        return {"": "saved"}
     suffixes = [".h5"] + ([".keras"] if k.major == 3 or (k.major, k.minor) >= (2, 12) else [])
     kinds = {suffix: attempt(lambda file: model.save(file), path + suffix) for suffix in suffixes}
     if suffixes[1:] and kinds[".keras"] == "saved" and not zipfile.is_zipfile(path + ".keras"):

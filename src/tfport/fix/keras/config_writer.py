@@ -196,7 +196,7 @@ class ConfigWriter:
     def _tensor(self, ref: Any, model: ModelConfig, instance: LayerInstance | None) -> Json:
         if isinstance(ref, np.ndarray):
             return {"class_name": "__numpy__", "config": {"value": ref.tolist(), "dtype": str(ref.dtype)}}
-        shape, dtype = _shape_of(ref, model, instance)
+        shape, dtype = shape_of(ref, model, instance)
         config = {"shape": shape, "dtype": dtype, "keras_history": self._history(ref, model)}
         return {"class_name": "__keras_tensor__", "config": config}
 
@@ -238,7 +238,7 @@ def _child(instance: LayerInstance | None, layer: LayerConfig) -> LayerInstance 
     return instance.children.get(layer.name) if instance is not None else None
 
 
-def _shape_of(ref: TensorRef, model: ModelConfig, instance: LayerInstance | None) -> tuple[Json, str]:
+def shape_of(ref: TensorRef, model: ModelConfig, instance: LayerInstance | None) -> tuple[Json, str]:
     """The shape and type of a tensor, for people: loaders only look at the layer."""
     owner = next((layer for layer in model.layers if layer.name == ref.layer), None)
     if owner is not None and owner.class_name == INPUT_LAYER:

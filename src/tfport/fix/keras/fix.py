@@ -28,7 +28,9 @@ from tfport.fix.certify.verify import Progress, verify
 from tfport.fix.journal import Journal
 from tfport.fix.keras.config_writer import ConfigWriter
 from tfport.fix.keras.dialect import Dialect
+from tfport.fix.keras.inner_shapes import with_called_shapes
 from tfport.fix.keras.keras_runner import KerasRunner
+from tfport.fix.keras.named_as_keras import compared_form, has_signature
 from tfport.fix.keras.operators import with_operators_of
 from tfport.fix.keras.replacements import HARD_SIGMOID, with_causal_masks_of, with_explicit_hard_sigmoid
 from tfport.fix.keras.tried_releases import is_tried
@@ -39,6 +41,7 @@ from tfport.fix.result import Fixed, grouped
 from tfport.fix.rule import ROUNDING
 from tfport.formats.find import find_model
 from tfport.formats.keras.records import Json, KerasFile
+from tfport.formats.keras.saved_model import SAVED_MODEL
 from tfport.formats.keras.write import write_archive, write_h5
 from tfport.formats.output import new_path
 from tfport.frontends.keras.build import ModelBuilder
@@ -55,10 +58,14 @@ from tfport.frontends.keras.layer_order import layers_in_order
 from tfport.frontends.keras.version import KerasVersion
 from tfport.frontends.load import load_any_model
 from tfport.graph.model import Model
-from tfport.startup.dataclass import dataclass
+from tfport.startup.dataclass import dataclass, replace
 
 SUFFIXES = (".keras", ".h5", ".hdf5")
 Write = Callable[[Path], None]
+NO_SIGNATURE = (
+    "The SavedModel has no signature: the file is compared with the layers of its configuration, not with "
+    "its graph."
+)
 
 
 @dataclass
@@ -102,26 +109,31 @@ def fix_keras(
     output: str | os.PathLike[str],
     options: FixOptions,
     progress: Progress = lambda doing: None,
+    original: Model | None = None,
 ) -> FixedKeras:
-    """Rewrite a Keras file for the Keras of a target."""
+    """Rewrite a Keras file for the Keras of a target.
+
+    `original` is the SavedModel that it was read from: its graph is what the result is compared with.
+    """
     model.require_graph()
     dialect = _dialect(model, target, output)
     rewrite = _Rewrite(model, dialect)
     if rewrite.refused:
-        attempt = FixAttempt(
-            ModelForm.KERAS, model, Journal(), _checked(model, target), reasons=rewrite.refused
-        )
-        return FixedKeras(model, target, attempt, None)
+        report = _checked(_as_architecture(model), target)
+        attempt = FixAttempt(ModelForm.KERAS, model, Journal(), report, reasons=rewrite.refused)
+        return FixedKeras(original or model, target, attempt, None)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, f"model{Path(output).suffix}")
         rewrite.write(path)
         written = load_any_model(find_model(str(path)), model.graph.ops.definitions)
         written.require_graph()
+        if original is not None and not has_signature(original):
+            rewrite.journal.changed("without a signature", NO_SIGNATURE, [("", "")])
         attempt = FixAttempt(ModelForm.KERAS, written, rewrite.journal, _checked(written, target))
         if not attempt.runs:
-            return FixedKeras(model, target, attempt, None)
+            return FixedKeras(original or model, target, attempt, None)
         verification = verify(
-            model,
+            model if original is None else compared_form(original, written, model),
             written,
             inputs=options.inputs or None,
             rtol=options.rtol,
@@ -129,11 +141,18 @@ def fix_keras(
             targets=target_runners(KerasRunner, target, options, progress),
             progress=progress,
         )
-    return FixedKeras(model, target, attempt, verification, rewrite.write)
+    return FixedKeras(original or model, target, attempt, verification, rewrite.write)
 
 
 def _checked(model: Model, target: Target) -> CheckReport:
     return check_model(model, [target], ways_out=False)
+
+
+def _as_architecture(model: KerasModel) -> Model:
+    """The model as a file that a Keras reads: of a SavedModel, its configuration alone."""
+    if model.keras is None or model.keras.layout != SAVED_MODEL:
+        return model
+    return replace(model, keras=replace(model.keras, layout="json"))
 
 
 def _dialect(model: KerasModel, target: Target, output: str | os.PathLike[str]) -> Dialect:
@@ -162,6 +181,7 @@ class _Rewrite:
         masked = [] if dialect.is_3 else without_implied_masks(layers)
         with_causal_masks_of(layers, dialect)
         operators = with_operators_of(layers, dialect)
+        with_called_shapes(layers, root)
         sort_layers(layers)
         writer = ConfigWriter(dialect, file.where)
         self.config: Json = writer.model(layers, root)

@@ -57,6 +57,8 @@ NEWER_VALUES: dict[tuple[str, str], tuple[tuple[int, int], tuple[Json, ...]]] = 
     ("Normalization", "mean"): ((2, 6), (None,)),
 }
 """Options of classes whose other values only count since a version."""
+ONE_AXIS = (("BatchNormalization", "axis"),)
+"""Options that are a list in Keras 2 and one number in Keras 3."""
 NO_EFFECT_ON_ANSWERS = frozenset(
     {"implementation", "unroll", "fused", "synchronized", "seed", "use_cudnn", "unit_forget_bias",
      "renorm_momentum", "renorm_clipping", "experimental_autocast", "dropout", "recurrent_dropout",
@@ -91,7 +93,9 @@ def rewritten_options(
         if name in NOT_WRITTEN:
             continue
         since, always = NEWER_VALUES.get((layer.class_name, name), ((0, 0), ()))
-        if dialect.semantics.numbers < since and value not in always:
+        if (layer.class_name, name) in ONE_AXIS and dialect.is_3 and _several(value):
+            result.refused.append(f"{dialect.release.name} takes one {name} only, and it is {plain(value)}")
+        elif dialect.semantics.numbers < since and value not in always:
             result.refused.append(f"{dialect.release.name} does not support {name}={value!r:.60}")
         elif name in known.arguments or (known.rest == IGNORED and name in stated):
             _put(result, name, value, dialect, write_layer)
@@ -133,6 +137,10 @@ def _without(stored: Json, names: tuple[str, ...]) -> Json:
 def _option(stored: Json, name: str) -> Json:
     config = stored.get("config") if isinstance(stored, Mapping) else None
     return config.get(name, False) if isinstance(config, Mapping) else None
+
+
+def _several(value: Json) -> bool:
+    return isinstance(plain(value), list) and len(plain(value)) > 1
 
 
 def _plain_defaults(defaults: Mapping[str, Any]) -> dict[str, Json]:

@@ -7,6 +7,7 @@ read on request. Nothing is executed, imported or unpickled, and no link is foll
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Mapping
 
 from tfport.errors import UnreadableFile
 from tfport.formats.files import Files
@@ -14,8 +15,8 @@ from tfport.formats.format import Sample
 from tfport.formats.hdf5.file import SIGNATURE, open_hdf5
 from tfport.formats.keras.archive import CONFIG, read_archive, read_weights_list
 from tfport.formats.keras.h5_file import has_weights, is_whole_model, read_h5
-from tfport.formats.keras.records import KerasFile
-from tfport.formats.keras.signature import ZIP, is_archive, is_list_of_weights
+from tfport.formats.keras.records import Json, KerasFile
+from tfport.formats.keras.signature import ZIP, is_archive, is_list_of_weights, is_yaml_architecture
 from tfport.formats.keras.stored_json import json_object, stored_model, text_of
 from tfport.formats.keras.unsafe import unsafe_config
 from tfport.formats.tfjs.signature import is_layers_model
@@ -50,9 +51,9 @@ def read_keras(files: Files, name: str) -> KerasFile:
 
 
 def read_architecture(files: Files, name: str) -> KerasFile:
-    """What `model.to_json()` wrote, and its weights, if just one file beside it can have them."""
+    """What `model.to_json()` or `to_yaml()` wrote, with weights if just one file beside it can have them."""
     label = files.label(name)
-    config = stored_model(json_object(files.map(name), label), label)
+    config = stored_model(_architecture(files, name), label)
     file = KerasFile(
         where=label,
         layout="json",
@@ -66,9 +67,17 @@ def read_architecture(files: Files, name: str) -> KerasFile:
     return file
 
 
+def _architecture(files: Files, name: str) -> Mapping[str, Json]:
+    if not is_yaml_architecture(Sample(files, name)):
+        return json_object(files.map(name), files.label(name))
+    from tfport.formats.keras.yaml_text import yaml_object  # imported here, as few models need it
+
+    return yaml_object(files.map(name), files.label(name))
+
+
 def _add_weights(file: KerasFile, files: Files, name: str) -> None:
     folder, base = posixpath.split(name)
-    stem = base.removesuffix(".json")
+    stem = posixpath.splitext(base)[0]
     names = dict.fromkeys([*(stem + suffix for suffix in SUFFIXES), *ALWAYS])
     candidates = [path for path in (posixpath.join(folder, n) for n in names) if _has_weights(files, path)]
     shown = [posixpath.basename(path) for path in candidates]

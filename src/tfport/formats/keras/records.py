@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 Json = Any
 """A value of JSON: a dict, list, string, number, boolean or None."""
 
-BY_LAYER, BY_PATH = "by layer", "by path"
-"""How weights are stored: in lists by the name of a layer, or by the path of an object."""
+BY_LAYER, BY_PATH, BY_OBJECT = "by layer", "by path", "by object"
+"""How weights are stored: in lists by the name of a layer, by the path of an object, or as the attributes of
+Python objects in a TensorFlow checkpoint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +37,25 @@ class StoredWeight:
 
 
 @dataclass(slots=True)
+class TrackedObject:
+    """An object with state in a TensorFlow checkpoint: a model, a layer, a list, a variable or a table."""
+
+    name: str = ""
+    """The name of a layer, which SavedModels state and plain checkpoints do not."""
+    weight: StoredWeight | None = None
+    """The value of a variable."""
+    table: tuple[StoredWeight, StoredWeight] | None = None
+    """The keys and the values of a lookup table."""
+    children: dict[str, TrackedObject] = field(default_factory=dict)
+    """The objects that its attributes refer to; objects may refer to each other in a cycle."""
+
+
+@dataclass(slots=True)
 class StoredWeights:
     """The weights of a file."""
 
     layout: str
-    """`BY_LAYER` or `BY_PATH`."""
+    """`BY_LAYER`, `BY_PATH` or `BY_OBJECT`."""
     lists: Mapping[str, list[StoredWeight]]
     """The arrays in the order of the file.
 
@@ -53,6 +68,8 @@ class StoredWeights:
     """By path only: what newer releases store with an object, such as its `name`."""
     has_top_group: bool = True
     """By path only: whether the file has a group for the weights of the model itself, even an empty one."""
+    root: TrackedObject | None = None
+    """By object only: the model, whose layers are its attributes `layer-0` and so on."""
     tfjs: TfjsWeights | None = None
     """The files of the weights, if TensorFlow.js stored them."""
 

@@ -6,10 +6,10 @@ Keras 2 stores the configuration of a model beside its graph: since TensorFlow 2
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from tfport.errors import UnreadableFile
-from tfport.formats.encoding.wire import LENGTH, content, walk
+from tfport.formats.encoding.wire import LENGTH, content, read_varint, walk
 from tfport.formats.files import Files
 from tfport.formats.keras.records import Json, KerasFile, UnsafeContent
 from tfport.formats.keras.stored_json import json_object, text_of
@@ -17,7 +17,7 @@ from tfport.formats.keras.unsafe import unsafe_config
 from tfport.formats.proto.saved_model_pb2 import SavedObjectGraph
 
 METADATA_FILE = "keras_metadata.pb"
-NODES, PATH, IDENTIFIER, METADATA = 1, 3, 4, 5
+NODES, NUMBER, PATH, IDENTIFIER, METADATA = 1, 2, 3, 4, 5
 """Field numbers of the message in the file, and of each object in it."""
 SAVED_MODEL = "saved_model"
 """The layout of a KerasFile from a SavedModel."""
@@ -53,9 +53,24 @@ def keras_config_of_saved_model(files: Files, objects: SavedObjectGraph | None) 
     )
 
 
+def names_of_objects(files: Files, objects: SavedObjectGraph) -> dict[int, str]:
+    """The name of each layer and model of Keras, by the number of its object."""
+    texts: Iterable[tuple[int, bytes]]
+    if files.has(METADATA_FILE):
+        texts = [(number, text) for number, _, text in _nodes_in_file(files)]
+    else:
+        texts = [
+            (number, node.user_object.metadata.encode())
+            for number, node in enumerate(objects.nodes)
+            if node.user_object.identifier.startswith(PREFIX)
+        ]
+    where = f"{files.where}: the metadata of a Keras object"
+    return {number: text_of(json_object(text, where).get("name")) for number, text in texts if text}
+
+
 def unsafe_of_saved_model(files: Files, objects: SavedObjectGraph | None) -> list[UnsafeContent]:
     """The unsafe content of all Keras objects in a SavedModel, also of layers inside a subclassed model."""
-    texts = [text for _, text in _nodes_in_file(files)] if files.has(METADATA_FILE) else []
+    texts = [text for _, _, text in _nodes_in_file(files)] if files.has(METADATA_FILE) else []
     for node in objects.nodes if objects is not None else ():
         if node.user_object.identifier.startswith(PREFIX):
             texts.append(node.user_object.metadata.encode())
@@ -79,11 +94,11 @@ def _plain(value: Json) -> Json:
 
 def _root_in_file(files: Files) -> bytes:
     """The metadata of the object with the path `root`."""
-    return next((text for path, text in _nodes_in_file(files) if path == ROOT), b"")
+    return next((text for _, path, text in _nodes_in_file(files) if path == ROOT), b"")
 
 
-def _nodes_in_file(files: Files) -> Iterator[tuple[str, bytes]]:
-    """The path and the metadata of each Keras object."""
+def _nodes_in_file(files: Files) -> Iterator[tuple[int, str, bytes]]:
+    """The number, the path and the metadata of each Keras object."""
     data = files.map(METADATA_FILE)
     nodes = walk(data)
     if nodes.fault:
@@ -93,9 +108,11 @@ def _nodes_in_file(files: Files) -> Iterator[tuple[str, bytes]]:
     for node in nodes.fields:
         if node.number == NODES and node.wire == LENGTH:
             inner = content(data, node)
-            fields = {f.number: bytes(content(inner, f)) for f in walk(inner).fields if f.wire == LENGTH}
+            fields = {f.number: bytes(content(inner, f)) for f in walk(inner).fields}
             if fields.get(IDENTIFIER, b"").startswith(PREFIX.encode()):
-                yield fields.get(PATH, b"").decode("utf-8", "replace"), fields.get(METADATA, b"")
+                number, _ = read_varint(fields.get(NUMBER, b"\0"), 0)
+                path = fields.get(PATH, b"").decode("utf-8", "replace")
+                yield number or 0, path, fields.get(METADATA, b"")
 
 
 def _root_in_objects(objects: SavedObjectGraph | None) -> bytes:

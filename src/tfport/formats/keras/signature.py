@@ -24,6 +24,7 @@ WEIGHTS = ("model.weights.h5", "model.weights.json", "model.weights.npz")
 CLASS = re.compile(rb'\\?"class_name\\?"\s*:')
 QUOTED = re.compile(rb'\s*"\{\s*\\"')
 """The start of JSON inside a JSON string: `json.dump(model.to_json(), file)` writes it."""
+YAML = re.compile(rb"(?:backend: \w+\r?\n)?class_name: \w+\r?\nconfig:")
 WEIGHT_MAP = re.compile(rb'"weight_map"\s*:\s*\{\s*"[^"]*"\s*:\s*\[?\s*"[^"]*\.weights\.h5"')
 MEMBERS = re.compile(rb"PK\x01\x02.{42}(config\.json|metadata\.json|model\.weights\.(?:h5|json|npz))", re.S)
 """The names of a `.keras` file in the directory of a zip file."""
@@ -82,7 +83,12 @@ def is_cut_archive(sample: Sample) -> bool:
 
 def is_architecture(sample: Sample) -> bool:
     is_json = sample.encoding == "json" or QUOTED.match(sample.head) is not None
-    return is_json and CLASS.search(sample.head) is not None
+    return (is_json and CLASS.search(sample.head) is not None) or is_yaml_architecture(sample)
+
+
+def is_yaml_architecture(sample: Sample) -> bool:
+    """Whether this is what `model.to_yaml()` wrote."""
+    return YAML.match(sample.head) is not None
 
 
 def locate_archive(files: Files, name: str) -> ModelLocation:

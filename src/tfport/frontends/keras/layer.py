@@ -31,6 +31,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 NO_EFFECT = re.compile(
     r"name|trainable|dtype|autocast|build_config|batch_input_shape|batch_shape|input_shape|input_dim|input_dtype"
     r"|input_length|batch_size|\w*_?initializer|\w*_?regularizer|\w*_?constraint|registered_name|module|function"
+    r"|has_input_vocabulary"  # whether the vocabulary was given to the layer, or learned by it
     r"|dropout_[UW]"  # Keras 1
 )
 """Options that only say how a layer was built or is trained."""

@@ -1,14 +1,15 @@
 """Give the weights of a built model the arrays of its file.
 
 Which array belongs to which weight depends on the layout. Files that list arrays by layer, as every `.h5`
-model does, are in `layer_lists`; those with a path for each object, as `.keras` files have, in `path_lists`.
+model does, are in `layer_lists`; those with a path for each object, as `.keras` files have, in `path_lists`;
+TensorFlow checkpoints in `object_weights`.
 Everything that is missing or does not have the expected shape is reported in one error.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tfport.errors import UnreadableFile
@@ -16,6 +17,7 @@ from tfport.formats.keras.records import BY_LAYER, BY_PATH, KerasFile, StoredWei
 from tfport.frontends.keras.config import LayerConfig
 from tfport.frontends.keras.instance import LayerInstance, StoredForm, WeightSlot
 from tfport.frontends.keras.layer import is_operation
+from tfport.frontends.keras.object_weights import object_lists
 from tfport.frontends.keras.version import KerasVersion
 from tfport.graph.shapes import Shape
 from tfport.graph.tensors import Tensor
@@ -39,7 +41,10 @@ def set_weights(
             f"{file.where}: has an architecture but no weights; put the weights file beside it, or save the "
             "whole model with model.save"
         )
-    if file.weights.layout == BY_LAYER:
+    lists: Iterable[WeightList]
+    if file.weights.root is not None:
+        lists = object_lists(root, file.weights.root)
+    elif file.weights.layout == BY_LAYER:
         lists = layer_lists(root, file.weights, version)
     else:
         lists = path_lists(root, file.weights)
