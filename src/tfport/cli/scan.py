@@ -102,11 +102,11 @@ def run(args: argparse.Namespace) -> int:
 def _requests(args: argparse.Namespace) -> Iterator[ScanRequest]:
     from tfport.cli.check.model_folders import models_at
 
-    tags = tags_of(args)
+    tags = tuple(tags_of(args) or ()) or None
     for path in args.models:
         models = models_at(path)
-        yield ScanRequest(path, tags and tuple(tags), tuple(models or ()))
-        yield from (ScanRequest(model, tags and tuple(tags)) for model in models or ())
+        yield ScanRequest(path, tags, tuple(models or ()))
+        yield from (ScanRequest(model, tags) for model in models or ())
 
 
 def _scan_many(

@@ -8,14 +8,13 @@ Whether a node of a model is reached, and with which path, is decided elsewhere.
 from __future__ import annotations
 
 import functools
-import tomllib
+import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from tfport.startup.dataclass import dataclass
 
-TABLE = Path(__file__).with_name("op_effects.toml")
+TABLE = os.path.join(os.path.dirname(__file__), "op_effects.toml")
 EFFECTS = (
     "reads files",
     "writes files",
@@ -75,7 +74,10 @@ def effects_of(op: str) -> OpEffect | None:
 @functools.cache
 def op_effects() -> Mapping[str, OpEffect]:
     """Return the whole table, by op."""
-    rows = tomllib.loads(TABLE.read_text(encoding="utf-8"))["effect"]
+    import tomllib  # imported here, as few models need the table
+
+    with open(TABLE, "rb") as file:
+        rows = tomllib.load(file)["effect"]
     return {op: effect for row in rows for effect in [_effect(row)] for op in row["ops"]}
 
 

@@ -229,7 +229,7 @@ def _input_shapes(call: LayerCall, model: ModelConfig, instance: LayerInstance |
     arguments["key"] = arguments.get("key") or arguments.get("value")
     refs = {name: arguments.get(name) for name in names}
     return {
-        f"{name}_shape": _shape_of(ref, model, instance)[0] if isinstance(ref, TensorRef) else None
+        f"{name}_shape": shape_of(ref, model, instance)[0] if isinstance(ref, TensorRef) else None
         for name, ref in refs.items()
     }
 
