@@ -1,4 +1,4 @@
-"""`tfport export MODEL -o PATH`: convert a model to ONNX, a SavedModel or a GraphDef."""
+"""`tfport export MODEL -o PATH`: convert a model to ONNX, TensorFlow Lite, a SavedModel or a GraphDef."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from tfport.graph.model import Model
 
 VERSION = 1
-ONNX, GRAPH_DEF, SAVED_MODEL = "onnx", "graph_def", "saved_model"
-SUFFIXES = {".onnx": ONNX, ".pb": GRAPH_DEF, "": SAVED_MODEL}
+ONNX, GRAPH_DEF, SAVED_MODEL, LITE = "onnx", "graph_def", "saved_model", "tflite"
+SUFFIXES = {".onnx": ONNX, ".pb": GRAPH_DEF, "": SAVED_MODEL, ".tflite": LITE}
 
 
 @command(
     "export",
     order=7,
-    help="convert a model to ONNX, a SavedModel or a GraphDef",
-    description="Convert a model. The name of the output decides: FILE.onnx, FILE.pb for a GraphDef, or "
+    help="convert a model to ONNX, TensorFlow Lite, a SavedModel or a GraphDef",
+    description="Convert a model. The name of the output decides: FILE.onnx, FILE.tflite, FILE.pb for a GraphDef, or "
     "a name without a suffix for a SavedModel, which every TensorFlow loads. With --for, the model "
     "is rewritten for that target, verified and written with a certificate. If the conversion is not "
     "possible, the command says why and writes nothing.",
@@ -35,6 +35,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--for", dest="target", metavar="TARGET", help="release that must run it, such as tensorflow==1.15.5"
     )
+    parser.add_argument(
+        "--weights", choices=("float16", "int8"), help="store the weights of a .tflite file in fewer bits"
+    )
+    parser.add_argument(
+        "--tolerance", type=float, metavar="X",
+        help="largest difference of outputs, relative to their largest number, for --weights (default: 0.05)",
+    )  # fmt: skip
     add_outputs(parser)
     add_json(parser)
     parser.set_defaults(run=run)
@@ -42,6 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     kind = _kind(args.output)
+    if kind == LITE:
+        return _lite(args)
     if args.target:
         return _export_for(args, kind)
     report = _onnx(args) if kind == ONNX else _tensorflow(args, kind)
@@ -58,7 +67,7 @@ def _kind(output: str) -> str:
     suffix = "" if output.endswith(os.sep) else os.path.splitext(output)[1]
     if suffix not in SUFFIXES:
         raise Error(
-            f"{output}: expected FILE.onnx, FILE.pb or a folder name without a suffix; "
+            f"{output}: expected FILE.onnx, FILE.tflite, FILE.pb or a folder name without a suffix; "
             "`tfport fix` writes Keras files"
         )
     return SUFFIXES[suffix]
@@ -143,6 +152,26 @@ def _export_for(args: argparse.Namespace, kind: str) -> int:
     options = FixOptions(signatures=_signatures(args), fetches=tuple(args.fetch), feeds=tuple(args.feed))
     with show_progress(f"exporting {args.model}"):
         fixed = export_for(model, target, as_graph=kind == GRAPH_DEF, options=options)
+        fixed.provenance = Provenance(args.command_line)
+        if fixed.ok:
+            fixed.save(args.output)
+    return show_fixed(fixed, args)
+
+
+def _lite(args: argparse.Namespace) -> int:
+    """A TensorFlow Lite file, compared with the model, and its certificate."""
+    from tfport.cli.progress import show_progress
+    from tfport.cli.target_argument import parse_target
+    from tfport.fix.certify.provenance import Provenance
+    from tfport.fix.lite.export import LiteExportOptions, export_lite, usual_interpreter
+    from tfport.fix.options import FixOptions
+
+    target = parse_target(args.target or usual_interpreter())
+    model, registry = load_runnable_model(args)
+    options = FixOptions(signatures=_signatures(args), fetches=tuple(args.fetch), feeds=tuple(args.feed))
+    with show_progress(f"exporting {args.model}"):
+        lite = LiteExportOptions(args.weights, args.tolerance)
+        fixed = export_lite(model, target, args.output, options, lite, registry)
         fixed.provenance = Provenance(args.command_line)
         if fixed.ok:
             fixed.save(args.output)
