@@ -18,6 +18,7 @@ from tfport.runtime.engines.litert.rules import (
     places,
     products,
     recurrent,
+    volumes,
     whole_axes,
 )
 from tfport.runtime.engines.litert.translator import ControlRule, GraphTranslator, Rule
@@ -36,6 +37,11 @@ def _cast(out: LiteScribe, node: IslandNode) -> IslandValue:
     return out.cast(x, dtype)
 
 
+def _convolution(out: LiteScribe, node: IslandNode) -> IslandValue:
+    is_volume = len(node.first.sizes) == 5
+    return volumes.volume_convolution(out, node) if is_volume else convolution.convolution(out, node)
+
+
 RULES: dict[str, Rule] = {
     **dict.fromkeys(elementwise.BINARY, elementwise.binary),
     **dict.fromkeys(elementwise.UNARY, elementwise.unary),
@@ -50,10 +56,11 @@ RULES: dict[str, Rule] = {
     "Clip": elementwise.clip,
     "Concat": moving.concat,
     "ConstantOfShape": places.filled,
-    "Conv": convolution.convolution,
+    "Conv": _convolution,
     "ConvTranspose": convolution.transposed_convolution,
     "CumSum": whole_axes.running_sum,
     "DepthToSpace": moving.blocks,
+    "Einsum": products.einsum,
     "Elu": elementwise.elu,
     "Erf": elementwise.error_function,
     "Expand": places.expand,

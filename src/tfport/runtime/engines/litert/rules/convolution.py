@@ -52,7 +52,7 @@ def lite_windows(node: IslandNode, image: tuple[Number, Number], kernel: Sequenc
     strides = _pair(node.attrs.get("strides") or [1] * count, 1)
     dilations = _pair(node.attrs.get("dilations") or [1] * count, 1)
     axes = list(zip(image, sizes, strides, dilations, strict=True))
-    same = [_same_pads(*axis) for axis in axes]
+    same = [same_pads(*axis) for axis in axes]
     match node.attrs.get("auto_pad", "NOTSET"):
         case "SAME_UPPER" if None in same:  # whatever the sizes are
             results = [(size + stride - 1) // stride for size, _, stride, _ in axes]
@@ -80,7 +80,7 @@ def _pair(values: Sequence[int], filler: int) -> tuple[int, int]:
     return (int(values[0]), int(values[1])) if len(values) == 2 else (filler, int(values[0]))
 
 
-def _same_pads(size: Number, length: int, stride: int, dilation: int) -> tuple[int, int] | None:
+def same_pads(size: Number, length: int, stride: int, dilation: int) -> tuple[int, int] | None:
     """None if it depends on an unknown size; with steps of 1 it never does."""
     if not isinstance(size, int) and stride != 1:
         return None

@@ -59,6 +59,34 @@ def _transposed(x: IslandValue) -> IslandValue:
     return IslandValue(x.sizes[::-1], x.tensor, tuple(1 - axis for axis in x.order), dtype=x.dtype)
 
 
+def einsum(out: LiteScribe, node: IslandNode) -> IslandValue:
+    """A sum of products of two values, as BATCH_MATMUL of the axes in another order."""
+    equation = node.attrs["equation"].replace(" ", "")
+    terms, _, result = equation.partition("->")
+    names = terms.split(",")
+    if len(names) != 2 or "." in equation or not result or any(len(set(n)) < len(n) for n in names):
+        raise NotInLite(f"Einsum {equation}")
+    x, y = (out.as_tensor(node.value(number)) for number in (0, 1))
+    sizes = dict(zip(names[0] + names[1], (*x.sizes, *y.sizes), strict=True))
+    both = [n for n in names[0] if n in names[1]]
+    batch, summed = [n for n in both if n in result], [n for n in both if n not in result]
+    left, right = ([n for n in own if n not in both] for own in names)
+    if any(n not in result for n in (*left, *right)):
+        raise NotInLite(f"Einsum {equation}")
+
+    def matrix(value: IslandValue, own: str, rows: Sequence[str], columns: Sequence[str]) -> int:
+        order = [own.index(n) for n in (*batch, *rows, *columns)]
+        lengths = [math.prod(sizes[n] for n in group) for group in (rows, columns)]
+        return out.reshaped(out.in_order(value, order), [*(sizes[n] for n in batch), *lengths]).tensor
+
+    tensors = [matrix(x, names[0], left, summed), matrix(y, names[1], summed, right)]
+    lengths = [math.prod(sizes[n] for n in group) for group in (left, right)]
+    product = out.add("BATCH_MATMUL", tensors, [*(sizes[n] for n in batch), *lengths])
+    computed = [*batch, *left, *right]
+    order = [result.index(n) for n in computed]
+    return out.reshaped(product.tensor, [sizes[n] for n in result], order)
+
+
 def _dense(
     out: LiteScribe, x: IslandValue, weights: NDArray[Any], offset: NDArray[Any] | None
 ) -> IslandValue:
