@@ -77,6 +77,7 @@ RULES: dict[str, Rule] = {
     "LogSoftmax": whole_axes.softmax,
     "MatMul": products.matmul,
     "Mod": elementwise.remainder,
+    "NonMaxSuppression": places.suppression,
     "NonZero": places.nonzero,
     "Not": comparing.negation,
     "OneHot": places.one_hot,

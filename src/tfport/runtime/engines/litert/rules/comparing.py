@@ -43,10 +43,16 @@ def choice(out: LiteScribe, node: IslandNode) -> IslandValue:
 
 
 def bitwise_and(out: LiteScribe, node: IslandNode) -> IslandValue:
-    """With a constant of the form 2**n - 1 it is a remainder."""
+    """With a constant of the form 2**n - 1 it is a remainder.
+
+    Without their sign, indices would be out of range if they are negative; GATHER refuses those too.
+    """
     for x, y in ((node.first, node.value(1)), (node.value(1), node.first)):
         if y.array is not None and x.array is None:
-            mask = y.constant().astype(np.int64)
+            mask = y.constant()
+            if mask.dtype.kind == "i" and (mask == np.iinfo(mask.dtype).max).all():
+                return x
+            mask = mask.astype(np.int64)
             if (mask > 0).all() and not (mask & (mask + 1)).any():
                 return broadcast(out, "FLOOR_MOD", [x, constant_value((mask + 1).astype(y.dtype))])
     raise NotInLite("BitwiseAnd with such a mask")

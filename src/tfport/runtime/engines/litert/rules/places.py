@@ -122,3 +122,35 @@ def one_hot(out: LiteScribe, node: IslandNode) -> IslandValue:
     depth_tensor = out.array(np.array(count, np.int32))
     tensors = [out.plain(own), depth_tensor, on, off]
     return out.add("ONE_HOT", tensors, sizes, dtype=values.dtype.name, axis=axis)
+
+
+def suppression(out: LiteScribe, node: IslandNode) -> IslandValue:
+    """NonMaxSuppression of one image and one class: the places of the boxes that are kept."""
+    boxes, scores = node.first, out.as_tensor(node.value(1))
+    if boxes.sizes[0] != 1 or list(scores.sizes[:2]) != [1, 1] or node.attrs.get("center_point_box"):
+        raise NotInLite("NonMaxSuppression of several images or classes, or of boxes by their centers")
+    usual = ((2, np.array(0, np.int64), "int32"), (3, np.array(0, np.float32), "float32"),
+             (4, np.array(-np.inf, np.float32), "float32"))  # fmt: skip
+    limits = [
+        _scalar(out, node.optional(number) or constant_value(start), dtype) for number, start, dtype in usual
+    ]
+    tensors = [
+        out.reshaped(out.plain(boxes), boxes.sizes[1:]).tensor,
+        out.reshaped(out.plain(scores), scores.sizes[2:]).tensor,
+        *limits,
+    ]
+    found, count = out.add_all("NON_MAX_SUPPRESSION_V4", tensors, [((None,), "int32"), ((), "int32")])
+    length = out.reshaped(count.tensor, (1,), None, "int32").tensor
+    kept = out.add("SLICE", [found.tensor, out.ints(0), length], (None,), dtype="int32")
+    column = out.cast(out.reshaped(kept.tensor, (*kept.sizes, 1), None, "int32"), "int64")
+    around = out.pairs([(0, 0), (2, 0)])
+    return out.add("PAD", [column.tensor, around], (*kept.sizes, 3), dtype="int64")
+
+
+def _scalar(out: LiteScribe, value: IslandValue, dtype: str) -> int:
+    if value.array is not None and not value.is_of_sizes:
+        number = value.constant().reshape(())
+        limit = np.iinfo(np.int32).max if dtype == "int32" else None
+        return out.array(np.minimum(number, limit).astype(dtype) if limit else number.astype(dtype))
+    tensor = out.cast(out.as_tensor(out.computed(value) if value.is_of_sizes else value), dtype)
+    return out.reshaped(tensor.tensor, (), None, dtype).tensor if tensor.sizes else tensor.tensor
