@@ -27,8 +27,19 @@ if TYPE_CHECKING:
 
 _MAX_SIZE = 64
 _MAX_DEPTH = 100
+
+
+def _product(x: NDArray[Any], y: NDArray[Any]) -> Any:
+    """A product in which one factor is known."""
+    if any(isinstance(number, SizeExpression) for number in x.reshape(-1)) and any(
+        isinstance(number, SizeExpression) for number in y.reshape(-1)
+    ):
+        raise TypeError("a product of unknown sizes")
+    return x * y
+
+
 _ARITHMETIC: Mapping[str, Callable[[Any, Any], Any]] = {
-    "Add": operator.add, "AddV2": operator.add, "Sub": operator.sub, "Mul": operator.mul,
+    "Add": operator.add, "AddV2": operator.add, "Sub": operator.sub, "Mul": _product,
     "FloorMod": operator.mod,
 }  # fmt: skip
 

@@ -96,14 +96,15 @@ def export_lite(
     if not attempt.runs:
         return FixedLite(model, target, attempt, None)
     written.require_graph()
-    tolerance = (lite.tolerance or TOLERANCE) if lite.weights is not None else lite.tolerance
+    tolerance = TOLERANCE if lite.tolerance is None and lite.weights is not None else lite.tolerance
     verification = verify(
         saved,
         written,
         inputs=options.inputs or None,
         signatures=list(signatures),
         rtol=options.rtol if tolerance is None else tolerance,
-        atol=options.atol if tolerance is None else tolerance,
+        atol=options.atol,
+        part=tolerance,
         targets=_runners(target, options, progress),
         live=False,
         registry=registry,

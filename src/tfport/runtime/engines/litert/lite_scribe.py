@@ -36,6 +36,10 @@ TYPES = {
 }  # fmt: skip
 
 
+FIRST = {"BROADCAST_TO": 2}
+"""The first version of ops that have no version 1."""
+
+
 class LiteScribe:
     """Adds operators to a subgraph; each returns its result."""
 
@@ -235,9 +239,10 @@ class LiteScribe:
 class LiteModelWriter:
     """Collects the constants and subgraphs of a model."""
 
-    def __init__(self) -> None:
+    def __init__(self, programs: int = 1) -> None:
         self.buffers: list[bytes | memoryview] = [b""]
-        self.subgraphs: list[Subgraph] = []
+        self.subgraphs = [Subgraph("", [], [], (), ()) for _ in range(programs)]
+        """Those of the programs, which are written when they are complete, before branches and bodies."""
         self._stored: dict[int, tuple[int, Any]] = {}
         """Buffers by the array that is in them, which is kept."""
 
@@ -289,7 +294,7 @@ class SubgraphWriter:
         options_type: str,
         options: dict[str, Any],
     ) -> None:
-        code = OperatorCode(op, self._numbers[op])
+        code = OperatorCode(op, self._numbers[op], FIRST.get(op, 1))
         self._operators.append(LiteOperator(code, tuple(inputs), tuple(outputs), options, options_type))
 
     def subgraph(self, name: str, inputs: Sequence[int], outputs: Sequence[int]) -> Subgraph:
@@ -297,5 +302,5 @@ class SubgraphWriter:
 
     def bytes(self, inputs: Sequence[int], outputs: Sequence[int]) -> bytes:
         """The file of this subgraph alone."""
-        self._file.subgraphs.append(self.subgraph("main", inputs, outputs))
+        self._file.subgraphs[0] = self.subgraph("main", inputs, outputs)
         return lite_bytes(self._file.file())

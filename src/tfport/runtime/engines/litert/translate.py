@@ -152,9 +152,8 @@ def _is_limited(translator: GraphTranslator, proto: pb.NodeProto) -> bool:
 
 def lite_model(models: Mapping[str, OnnxModel]) -> tuple[LiteFile, list[str]]:
     """A file with a signature for each model, and why nodes cannot be said, if some cannot."""
-    writer, reasons = LiteModelWriter(), dict[str, None]()
+    writer, reasons = LiteModelWriter(len(models)), dict[str, None]()
     file = writer.file()
-    writer.subgraphs += [None] * len(models)  # type: ignore[list-item]  # the first ones, before branches
     for number, (key, model) in enumerate(models.items()):
         graph, out = model.model.graph, LiteScribe(writer)
         translator = GraphTranslator(out, model.weights, RULES, CONTROL, reasons)

@@ -94,6 +94,9 @@ def _dense(
     count, length = weights.shape
     rows = math.prod(x.sizes[:-1])
     bias = np.zeros(count, np.float32) if offset is None else np.broadcast_to(offset, (count,))
+    if sum(not isinstance(size, int) for size in x.sizes) > 1:  # a reshape would have to compute sizes
+        tensors = [out.plain(x), out.array(weights), out.array(bias)]
+        return out.add("FULLY_CONNECTED", tensors, (*x.sizes[:-1], count), keep_num_dims=True)
     tensors = [_matrix(out, x, (rows, length)), out.array(weights), out.array(bias)]
     result = out.add("FULLY_CONNECTED", tensors, (rows, count))
     sizes = (*x.sizes[:-1], count)
