@@ -57,7 +57,15 @@ def sample(count: int) -> list[tuple[str, str, Path]]:
 
 
 def ends(path: Path) -> tuple[str, list[str], list[str]]:
-    """The signature that both convert, with the tensors of its inputs and outputs."""
+    """The signature that both convert, with the tensors of its inputs and outputs, found by another process.
+
+    The memory of a process counts for its children until they run something else.
+    """
+    command = [sys.executable, __file__, "ends", str(path)]
+    return json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+
+
+def print_ends(path: Path) -> None:
     import tfport
     from tfport.runtime.select_signature import select_signature
 
@@ -69,7 +77,7 @@ def ends(path: Path) -> tuple[str, list[str], list[str]]:
         [tensor.removesuffix(":0") for spec in specs.values() for tensor in spec.tensors]
         for specs in (signature.inputs, signature.outputs)
     ]
-    return signature.name if names else "", *tensors
+    print(json.dumps([signature.name if names else "", *tensors]))
 
 
 def measured(command: list[str], output: Path) -> dict[str, Any]:
@@ -106,7 +114,15 @@ def run(side: str, count: int, python: str) -> None:
                 signature, inputs, outputs = ends(path)
             except Exception as error:  # neither of the two can be asked
                 save(
-                    name, side, {"code": 2, "seconds": 0, "megabytes": 0, "size": 0, "says": str(error)[:500]}
+                    name,
+                    side,
+                    {
+                        "code": 2,
+                        "seconds": 0,
+                        "megabytes": 0,
+                        "size": 0,
+                        "says": f"not readable: {error}"[:500],
+                    },
                 )
                 continue
             if side == "export":
@@ -188,6 +204,8 @@ if __name__ == "__main__":
             run("convert", int(count[0]) if count else COUNT, python)
         case ["export", *count]:
             run("export", int(count[0]) if count else COUNT, sys.executable)
+        case ["ends", path]:
+            print_ends(Path(path))
         case ["page"]:
             page()
         case _:

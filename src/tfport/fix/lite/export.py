@@ -53,6 +53,9 @@ class LiteExportOptions:
     tolerance: float | None = None
 
 
+AS_IT_IS = LiteExportOptions()
+
+
 def usual_interpreter() -> str:
     """The interpreter that a file is for, unless the user names one: the installed LiteRT, or the newest."""
     installed = _installed()
@@ -73,7 +76,7 @@ def export_lite(
     target: Target,
     output: str | os.PathLike[str],
     options: FixOptions,
-    lite: LiteExportOptions = LiteExportOptions(),
+    lite: LiteExportOptions = AS_IT_IS,
     registry: Registry | None = None,
     progress: Progress = lambda doing: None,
 ) -> FixedLite:

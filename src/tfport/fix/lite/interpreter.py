@@ -29,7 +29,7 @@ class LiteInterpreter(OtherRunner):
         return (target.lite.package, target.lite.version) if target.lite else None
 
     def job(self, folder: Path, side: ModelSide, trials: Sequence[Trial]) -> dict[str, Any]:
-        """The file, and for each trial the indices of its tensors; no trials for a model of another format."""
+        """The file, and for each trial the indices of its tensors; none for a model of another format."""
         file = side.model.lite
         if file is None:
             return {"model": str(folder / MODEL), "trials": [None] * len(trials)}

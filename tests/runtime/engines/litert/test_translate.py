@@ -17,7 +17,6 @@ REFUSED = {
     "Gemm with a factor": (lambda b, x: b.Gemm(x, floats(b, 5, 3), None, alpha=2.0), (2, 5)),
     "AveragePool of padding that is not even": one("AveragePool", kernel_shape=[3, 3], pads=[2, 2, 0, 0]),
     "Pad with the edge": (lambda b, x: b.Pad(x, b.ints(0, 0, 1, 1, 0, 0, 1, 1), mode="edge"), IMAGE),
-    "TopK of the smallest": (lambda b, x: b.nodes("TopK", x, b.ints(2), outputs=2, largest=0)[0], (2, 5)),
     "Resize by the nearest": (
         lambda b, x: b.Resize(x, None, None, b.ints(1, 4, 9, 11), mode="nearest"),
         IMAGE,

@@ -188,7 +188,12 @@ CASES = {
     ),
     "NonZero": (lambda b, x: b.cast(b.nodes("NonZero", b.Relu(x))[0], FLOAT32), (3, 4)),
     "Not": (lambda b, x: b.cast(b.Not(b.Less(x, number(b, 0))), FLOAT32), IMAGE),
-    "OneHot": (lambda b, x: b.cast(b.nodes("OneHot", b.int64(b.Abs(x)), b.ints(4), b.ints(-1, 3), axis=1)[0], FLOAT32), (3, 2)),
+    "OneHot": (
+        lambda b, x: b.cast(
+            b.nodes("OneHot", b.int64(b.Abs(x)), b.ints(4), b.ints(-1, 3), axis=1)[0], FLOAT32
+        ),
+        (3, 2),
+    ),
     "Pad by mirroring": (lambda b, x: b.Pad(x, b.ints(0, 0, 1, 1, 0, 0, 1, 1), mode="reflect"), IMAGE),
     "Pad that cuts": (lambda b, x: b.Pad(x, b.ints(0, 0, -1, 1, 0, 0, 1, -2), number(b, 1)), IMAGE),
     "Pow": (lambda b, x: b.Pow(b.Abs(x), number(b, 1.5)), IMAGE),
@@ -201,6 +206,10 @@ CASES = {
     "Softsign": one("Softsign"),
     "Tile": (lambda b, x: b.Tile(x, b.ints(2, 1, 3)), (2, 3, 4)),
     "TopK": (lambda b, x: b.nodes("TopK", x, b.ints(2), outputs=2)[0], (3, 5)),
+    "TopK of the smallest": (
+        lambda b, x: b.nodes("TopK", x, b.ints(2), outputs=2, axis=0, largest=0)[0],
+        (4, 5),
+    ),
     "Where": (lambda b, x, y: b.Where(b.Greater(x, y), x, number(b, 7)), IMAGE, (6, 1)),
     "GRU": (
         lambda b, x: b.nodes(

@@ -35,7 +35,7 @@ def is_infinite(out: LiteScribe, node: IslandNode) -> IslandValue:
     if signs == [1, 1]:
         x = out.add("ABS", [x.tensor], x.sizes, x.order, x.dtype)
     limit = -np.inf if signs == [1, 0] else np.inf
-    return broadcast(out, "EQUAL", [x, constant_value(np.array([limit], x.dtype))], BOOL)
+    return broadcast(out, "EQUAL", [x, constant_value(np.array(limit, x.dtype))], BOOL)
 
 
 def choice(out: LiteScribe, node: IslandNode) -> IslandValue:

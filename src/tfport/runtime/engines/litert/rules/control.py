@@ -13,9 +13,8 @@ from tfport.runtime.engines.litert.island_node import (
     IslandValue,
     NotInLite,
     constant_value,
-    plain_order,
 )
-from tfport.runtime.engines.litert.lite_options import OPTIONS
+from tfport.runtime.engines.litert.lite_scribe import LiteScribe
 from tfport.runtime.engines.litert.translator import GraphTranslator
 from tfport.runtime.size_expression import SizeExpression
 
@@ -132,40 +131,55 @@ def _free(graph: pb.GraphProto) -> list[str]:
 
 
 def loop(t: GraphTranslator, node: IslandNode) -> Sequence[IslandValue]:
-    """Loop: a counter, a condition, the carried values, and what the body reads outside."""
+    """Loop: a counter, a condition, carried values, what is collected, and what the body reads outside."""
     graph: pb.GraphProto = node.attrs["body"]
     limit, condition, *carried = node.inputs
-    count = len(carried)
-    if len(graph.output) - 1 > count:
-        raise NotInLite("Loop that collects the results of each step")
     names = _read(t, [graph])
-    counter = t.out.as_tensor(constant_value(np.array(0, np.int64)))
-    flag = t.out.as_tensor(condition or constant_value(np.array(True)))
-    most = t.out.as_tensor(_number(t, limit) if limit else constant_value(np.array(2**62, np.int64)))
-    start = [t.out.as_tensor(_tensor(t, value)) for value in carried]
+    start = [constant_value(np.array(0, np.int64)), condition or constant_value(np.array(True))]
+    start += [limit or constant_value(np.array(MOST_STEPS, np.int64))]
+    state = [_scalar(t, value) for value in start]
+    state += [t.out.as_tensor(_tensor(t, value)) for value in carried]
     outside = [t.out.as_tensor(_value(t, name)) for name in names]
-    state = [_scalar(t, counter), _scalar(t, flag), _scalar(t, most), *start, *outside]
-    sizes = [_sizes(value) for value in state]
+    sizes = [_sizes(value) for value in (*state, *outside)]
+    written = len(t.out.file.subgraphs)
+    collected: list[tuple[list[int | None], str]] = []
     while True:
-        body, results = _step(t, graph, names, state, sizes)
-        wider = [
-            [a if a == b else None for a, b in zip(x, y, strict=True)]
-            for x, y in zip(sizes, results, strict=True)
-        ]
-        if wider == sizes:
+        body = LoopBody(t, graph, names, len(carried), collected)
+        after = body.write([*state, *outside], sizes)
+        wider = [_common(*pair) for pair in zip(sizes, after, strict=True)]
+        if wider == sizes and body.collected == collected:
             break
-        sizes = wider
-    test = _test(t, state, sizes)
-    options = {"cond_subgraph_index": test, "body_subgraph_index": body}
-    t.out.model.operator  # noqa: B018
+        sizes, collected = wider, body.collected
+        del t.out.file.subgraphs[written:]
+    empty = [_empty(t, own, dtype) for own, dtype in collected]
+    state += empty
+    sizes = [*sizes[: 3 + len(carried)], *([None, *own] for own, _ in collected), *sizes[3 + len(carried) :]]
+    state += outside
     results = t.out.add_all(
         "WHILE",
         [t.out.plain(value) for value in state],
         [(size, value.dtype) for size, value in zip(sizes, state, strict=True)],
-        **options,
+        cond_subgraph_index=_test(t, state, sizes),
+        body_subgraph_index=len(t.out.file.subgraphs) - 2,
     )
-    assert OPTIONS["WHILE"]
-    return results[3 : 3 + count]
+    return results[3 : 3 + len(carried) + len(collected)]
+
+
+MOST_STEPS = 2**62
+
+
+def _common(first: list[int | None], second: list[int | None]) -> list[int | None]:
+    if len(first) != len(second):
+        raise NotInLite("Loop that changes the rank of a value")
+    return [a if a == b else None for a, b in zip(first, second, strict=True)]
+
+
+def _empty(t: GraphTranslator, sizes: Sequence[int | None], dtype: str) -> IslandValue:
+    """Nothing collected yet."""
+    if None in sizes:
+        raise NotInLite("Loop that collects results of unknown size")
+    zero = t.out.array(np.zeros((), dtype))
+    return t.out.add("FILL", [t.out.ints(0, *(size or 0 for size in sizes)), zero], (0, *sizes), dtype=dtype)
 
 
 def _tensor(t: GraphTranslator, value: IslandValue | None) -> IslandValue:
@@ -174,57 +188,74 @@ def _tensor(t: GraphTranslator, value: IslandValue | None) -> IslandValue:
     return t.out.computed(value) if value.is_of_sizes else value
 
 
-def _number(t: GraphTranslator, value: IslandValue) -> IslandValue:
-    return _tensor(t, value)
-
-
 def _scalar(t: GraphTranslator, value: IslandValue) -> IslandValue:
-    return t.out.reshaped(value.tensor, (), None, value.dtype) if value.sizes else value
+    tensor = t.out.as_tensor(_tensor(t, value))
+    return t.out.reshaped(tensor.tensor, (), None, value.dtype) if tensor.sizes else tensor
 
 
-def _step(
-    t: GraphTranslator,
-    graph: pb.GraphProto,
-    names: Sequence[str],
-    state: Sequence[IslandValue],
-    sizes: Sequence[list[int | None]],
-) -> tuple[int, list[list[int | None]]]:
-    inner = t.inner()
-    out = inner.out
-    inner.values |= {name: value for name, value in t.values.items() if _is_constant(value)}
-    fed = [out.input(size, value.dtype) for size, value in zip(sizes, state, strict=True)]
-    counter, flag, most, *others = fed
-    inputs = [info.name for info in graph.input]
-    inner.values |= dict(zip(inputs, [counter, flag, *others], strict=False))
-    inner.values |= dict(zip(names, others[len(inputs) - 2 :], strict=True))
-    inner.constants(graph)
-    inner.translate(graph.node)
-    results = [inner.value(info.name) for info in graph.output]
-    one = out.as_tensor(constant_value(np.array(1, np.int64)))
-    following = out.add("ADD", [counter.tensor, one.tensor], (), dtype="int64")
-    next_flag = results[0]
-    if next_flag.sizes:
-        next_flag = out.reshaped(out.plain(next_flag), (), None, "bool")
-    kept = others[len(inputs) - 2 :]
-    after = [following, next_flag, most, *results[1:], *kept]
-    tensors = [value.tensor for value in fed]
-    passed = {most.tensor, *(value.tensor for value in kept)}
-    written = [
-        value.tensor if value.array is None and value.tensor in passed else _copied(inner, value, tensors)
-        for value in after
-    ]
-    t.out.file.subgraphs.append(out.model.subgraph("body", tensors, written))
-    return len(t.out.file.subgraphs) - 1, [_sizes(value) for value in after]
+class LoopBody:
+    """The subgraph of one step; a first attempt shows the sizes of what it collects."""
+
+    def __init__(
+        self,
+        t: GraphTranslator,
+        graph: pb.GraphProto,
+        names: Sequence[str],
+        carried: int,
+        collected: Sequence[tuple[list[int | None], str]],
+    ) -> None:
+        self._t, self._graph, self._names, self._carried = t, graph, names, carried
+        self._expected = collected
+        self.collected: list[tuple[list[int | None], str]] = []
+
+    def write(
+        self, state: Sequence[IslandValue], sizes: Sequence[list[int | None]]
+    ) -> list[list[int | None]]:
+        """Add the subgraph; returns the sizes of the state after a step, without what is collected."""
+        inner, first = self._t.inner(), 3 + self._carried
+        out = inner.out
+        inner.values |= {name: value for name, value in self._t.values.items() if _is_constant(value)}
+        fed = [out.input(size, value.dtype) for size, value in zip(sizes, state, strict=True)]
+        so_far = [out.input([None, *own], dtype) for own, dtype in self._expected]
+        counter, flag, most, *others = fed
+        inputs = [info.name for info in self._graph.input]
+        inner.values |= dict(zip(inputs, [counter, flag, *others], strict=False))
+        inner.values |= dict(zip(self._names, fed[first:], strict=True))
+        inner.constants(self._graph)
+        inner.translate(self._graph.node)
+        results = [inner.value(info.name) for info in self._graph.output]
+        one = out.array(np.array(1, np.int64))
+        following = out.add("ADD", [counter.tensor, one], (), dtype="int64")
+        go_on = _scalar(inner, results[0])
+        after = [following, go_on, most, *results[1 : 1 + self._carried], *fed[first:]]
+        new = results[1 + self._carried :]
+        self.collected = [(_sizes(value), value.dtype) for value in new]
+        joined = [_joined_to(out, a, b) for a, b in zip(so_far, new, strict=False)]
+        inside = [*fed[:first], *so_far, *fed[first:]]
+        tensors = [value.tensor for value in inside]
+        passed = {most.tensor, *(value.tensor for value in fed[first:])}
+        written = [
+            value.tensor if value.array is None and value.tensor in passed else _copied(inner, value, tensors)
+            for value in (*after[:first], *joined, *after[first:])
+        ]
+        self._t.out.file.subgraphs.append(out.model.subgraph("body", tensors, written))
+        return [_sizes(value) for value in after]
 
 
-def _test(t: GraphTranslator, state: Sequence[IslandValue], sizes: Sequence[list[int | None]]) -> int:
+def _joined_to(out: LiteScribe, collected: IslandValue, value: IslandValue) -> IslandValue:
+    tensor = out.as_tensor(value)
+    row = out.reshaped(out.plain(tensor), (1, *value.sizes), None, value.dtype)
+    sizes = (None, *collected.sizes[1:])
+    return out.add("CONCATENATION", [collected.tensor, row.tensor], sizes, dtype=value.dtype, axis=0)
+
+
+def _test(t: GraphTranslator, state: Sequence[IslandValue], sizes: Sequence[Sequence[int | None]]) -> int:
     inner = t.inner()
     out = inner.out
     fed = [out.input(size, value.dtype) for size, value in zip(sizes, state, strict=True)]
     counter, flag, most, *_ = fed
-    less = out.add("LESS", [counter.tensor, most.tensor], plain_order(()), dtype="bool")
+    less = out.add("LESS", [counter.tensor, most.tensor], (), dtype="bool")
     both = out.add("LOGICAL_AND", [less.tensor, flag.tensor], (), dtype="bool")
-    t.out.file.subgraphs.append(
-        out.model.subgraph("condition", [value.tensor for value in fed], [both.tensor])
-    )
+    inputs = [value.tensor for value in fed]
+    t.out.file.subgraphs.append(out.model.subgraph("condition", inputs, [both.tensor]))
     return len(t.out.file.subgraphs) - 1

@@ -132,6 +132,16 @@ def transposed_convolution(out: LiteScribe, node: IslandNode) -> IslandValue:
         for axis, size in enumerate((height, width))
     ]
     padding = _padding((height, width), sizes, lengths, strides, before)
+    if padding is None:  # all of it, and then a part
+        full = [
+            (size - 1) * strides[axis] + max(lengths[axis], strides[axis])
+            for axis, size in enumerate((height, width))
+        ]
+        if any(m > max(step - length, 0) for m, step, length in zip(more, strides, lengths, strict=True)):
+            raise NotInLite("ConvTranspose with more elements than its windows have")
+        kept, sizes, padding = sizes, full, "VALID"
+    else:
+        kept = sizes
     inputs = [
         out.sizes([x.sizes[0], *sizes, weights.shape[1]]),
         out.array(weights.transpose(1, 2, 3, 0)),
@@ -140,7 +150,14 @@ def transposed_convolution(out: LiteScribe, node: IslandNode) -> IslandValue:
     ]
     results = (sizes[0], sizes[1], weights.shape[1])
     options = {"padding": padding, "stride_h": strides[0], "stride_w": strides[1]}
-    return result_of(out, x, "TRANSPOSE_CONV", inputs, results, **options)
+    if kept == sizes:
+        return result_of(out, x, "TRANSPOSE_CONV", inputs, results, **options)
+    whole = (x.sizes[0], *results)
+    image = out.add("TRANSPOSE_CONV", inputs, whole, **options)
+    bounds = [out.ints(0, *before, 0), out.sizes([x.sizes[0], *kept, weights.shape[1]])]
+    order = (0, 2, 3, 1)
+    cut = out.add("SLICE", [image.tensor, *bounds], (x.sizes[0], weights.shape[1], *kept), order)
+    return cut if count == 2 else out.reshaped(cut.tensor, (x.sizes[0], weights.shape[1], kept[1]), (0, 2, 1))
 
 
 def _padding(
@@ -149,8 +166,8 @@ def _padding(
     lengths: Sequence[int],
     strides: Sequence[int],
     before: Sequence[int],
-) -> str:
-    """The padding with which a convolution of the result has the size of the image."""
+) -> str | None:
+    """The padding with which a convolution of the result has the size of the image; None if there is none."""
     if not all(isinstance(size, int) for size in (*image, *results)):  # it is the same for every size
         some = 64
         known = [
@@ -167,7 +184,7 @@ def _padding(
         size == -(-(result - length + 1) // step) and not first for size, result, length, step, first in axes
     ):
         return "VALID"
-    raise NotInLite("ConvTranspose with such padding")
+    return None
 
 
 def _bias(out: LiteScribe, node: IslandNode, count: int) -> int:

@@ -244,7 +244,7 @@ def _two(out: LiteScribe, op: str, first: IslandValue, second: IslandValue) -> I
 
 
 def _number(value: float) -> IslandValue:
-    return constant_value(np.array([value], np.float32))
+    return constant_value(np.array(value, np.float32))
 
 
 def _of_elements(out: LiteScribe, op: str, x: IslandValue, **options: float) -> IslandValue:

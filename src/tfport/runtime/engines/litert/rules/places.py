@@ -107,7 +107,7 @@ def nonzero(out: LiteScribe, node: IslandNode) -> IslandValue:
     """The places of elements that are not zero, one in each column."""
     x = node.first
     if x.dtype != "bool":
-        x = broadcast(out, "NOT_EQUAL", [x, constant_value(np.zeros(1, x.dtype))], "bool")
+        x = broadcast(out, "NOT_EQUAL", [x, constant_value(np.zeros((), x.dtype))], "bool")
     found = out.add("WHERE", [out.plain(x)], (None, len(x.sizes)), dtype="int64")
     return IslandValue(found.sizes[::-1], found.tensor, (1, 0), dtype="int64")
 

@@ -65,16 +65,22 @@ def extreme(out: LiteScribe, node: IslandNode) -> IslandValue:
 
 
 def largest(out: LiteScribe, node: IslandNode) -> Sequence[IslandValue]:
-    """TopK of the last axis."""
+    """TopK; the smallest elements are the largest negative ones."""
     x, count = node.first, node.value(1)
-    is_last = node.attrs.get("axis", -1) % len(x.sizes) == len(x.sizes) - 1
-    if not is_last or not node.attrs.get("largest", 1):
-        raise NotInLite("TopK of another axis, or of the smallest")
+    order = last_axis(x, node.attrs.get("axis", -1) % len(x.sizes))
+    is_largest = node.attrs.get("largest", 1)
+    if not is_largest:
+        x = out.add("NEG", [x.tensor], x.sizes, x.order, x.dtype)
     known = int(count.array.reshape(-1)[0]) if count.array is not None and not count.is_of_sizes else None
-    k = out.array(np.array(known, np.int32)) if known is not None else out.reshaped(
-        out.cast(out.as_tensor(count), "int32").tensor, (), None, "int32").tensor  # fmt: skip
-    sizes = (*x.sizes[:-1], known)
-    values, places = out.add_all("TOPK_V2", [out.plain(x), k], [(sizes, x.dtype), (sizes, "int32")])
+    if known is None:
+        k = out.reshaped(out.cast(out.as_tensor(count), "int32").tensor, (), None, "int32").tensor
+    else:
+        k = out.array(np.array(known, np.int32))
+    sizes = [known if axis == order[-1] else size for axis, size in enumerate(x.sizes)]
+    results = [(sizes, x.dtype), (sizes, "int32")]
+    values, places = out.add_all("TOPK_V2", [out.in_order(x, order), k], results, order)
+    if not is_largest:
+        values = out.add("NEG", [values.tensor], values.sizes, values.order, values.dtype)
     return [values, out.cast(places, "int64")]
 
 
