@@ -151,8 +151,7 @@ def loop(t: GraphTranslator, node: IslandNode) -> Sequence[IslandValue]:
             break
         sizes, collected = wider, body.collected
         del t.out.file.subgraphs[written:]
-    empty = [_empty(t, own, dtype) for own, dtype in collected]
-    state += empty
+    state += [_first_row(t, own, dtype) for own, dtype in collected]
     sizes = [*sizes[: 3 + len(carried)], *([None, *own] for own, _ in collected), *sizes[3 + len(carried) :]]
     state += outside
     results = t.out.add_all(
@@ -162,7 +161,8 @@ def loop(t: GraphTranslator, node: IslandNode) -> Sequence[IslandValue]:
         cond_subgraph_index=_test(t, state, sizes),
         body_subgraph_index=len(t.out.file.subgraphs) - 2,
     )
-    return results[3 : 3 + len(carried) + len(collected)]
+    last = 3 + len(carried)
+    return [*results[3:last], *(_other_rows(t, value) for value in results[last : last + len(collected)])]
 
 
 MOST_STEPS = 2**62
@@ -174,12 +174,18 @@ def _common(first: list[int | None], second: list[int | None]) -> list[int | Non
     return [a if a == b else None for a, b in zip(first, second, strict=True)]
 
 
-def _empty(t: GraphTranslator, sizes: Sequence[int | None], dtype: str) -> IslandValue:
-    """Nothing collected yet."""
+def _first_row(t: GraphTranslator, sizes: Sequence[int | None], dtype: str) -> IslandValue:
+    """What is there before anything is collected: a row, as WHILE takes no empty tensors."""
     if None in sizes:
         raise NotInLite("Loop that collects results of unknown size")
     zero = t.out.array(np.zeros((), dtype))
-    return t.out.add("FILL", [t.out.ints(0, *(size or 0 for size in sizes)), zero], (0, *sizes), dtype=dtype)
+    return t.out.add("FILL", [t.out.ints(1, *(size or 0 for size in sizes)), zero], (1, *sizes), dtype=dtype)
+
+
+def _other_rows(t: GraphTranslator, value: IslandValue) -> IslandValue:
+    rest = len(value.sizes) - 1
+    bounds = [t.out.ints(1, *[0] * rest), t.out.ints(*[-1] * (rest + 1))]
+    return t.out.add("SLICE", [value.tensor, *bounds], (None, *value.sizes[1:]), dtype=value.dtype)
 
 
 def _tensor(t: GraphTranslator, value: IslandValue | None) -> IslandValue:
