@@ -51,6 +51,8 @@ def run(args: argparse.Namespace) -> int:
     kind = _kind(args.output)
     if kind == LITE:
         return _lite(args)
+    if args.weights or args.tolerance is not None:
+        raise Error(f"{args.output}: --weights and --tolerance are for FILE.tflite")
     if args.target:
         return _export_for(args, kind)
     report = _onnx(args) if kind == ONNX else _tensorflow(args, kind)

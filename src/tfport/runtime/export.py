@@ -23,6 +23,7 @@ from tfport.runtime.session import Session
 MAX_INLINE_BYTES = 2**31 - 2**24
 MAX_LISTED = 20
 DATA = ".data"
+ONNX = "ONNX"
 
 
 def export_signature(session: Session, signature: Signature, path: str) -> OnnxModel:
@@ -33,15 +34,16 @@ def export_signature(session: Session, signature: Signature, path: str) -> OnnxM
 
 
 def lowered_signature(
-    session: Session, signature: Signature, to: str = "ONNX", *, drop_asserts: bool = False
+    session: Session, signature: Signature, to: str = ONNX, *, drop_asserts: bool = False
 ) -> OnnxModel:
     """A signature as an ONNX model; `to` is the format that is written, for messages."""
+    unsupported = "ONNX does not support" if to == ONNX else f"cannot be exported to {to}"
     feeds = {name: tensor for name, spec in signature.inputs.items() for tensor in spec.tensors}
     fetches = {name: tensor for name, spec in signature.outputs.items() for tensor in spec.tensors}
     for name, spec in {**signature.inputs, **signature.outputs}.items():
         if len(spec.tensors) > 1 or spec.dtype.name not in ONNX_TYPES:
             raise CannotRun(
-                f"{session.model.where}: `{name}` is {spec.form} {spec.dtype}, which {to} does not support"
+                f"{session.model.where}: `{name}` is {spec.form} {spec.dtype}, which {unsupported}"
             )
     if not fetches:
         raise CannotRun(f"{session.model.where}: there is nothing to export: the signature has no outputs")

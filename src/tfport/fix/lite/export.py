@@ -35,6 +35,7 @@ from tfport.graph.save import as_saved_model
 from tfport.runtime.custom.registry import Registry
 from tfport.runtime.engines.litert.translate import lite_model
 from tfport.runtime.export import lowered_signature
+from tfport.runtime.onnx.model import OnnxModel
 from tfport.runtime.session import Session
 from tfport.startup.dataclass import dataclass, replace
 from tfport.words import count
@@ -131,11 +132,7 @@ def translated(
 ) -> LiteFile:
     """The file of these signatures, with the version that each operator needs."""
     session = Session(model, registry=registry)
-    lowered = {
-        name: lowered_signature(session, signature, FORMAT, drop_asserts=True)
-        for name, signature in signatures.items()
-    }
-    file, reasons = lite_model(lowered)
+    file, reasons = lite_model(_lowered(session, signatures))
     if reasons:
         more = f"; and {len(reasons) - MAX_LISTED} more" if len(reasons) > MAX_LISTED else ""
         raise CannotRun(
@@ -144,6 +141,25 @@ def translated(
         )
     _set_versions(file)
     return file
+
+
+def _lowered(session: Session, signatures: Mapping[str, Signature]) -> dict[str, OnnxModel]:
+    """All signatures as ONNX models; the error names those that cannot be."""
+    lowered: dict[str, OnnxModel] = {}
+    errors: dict[str, CannotRun] = {}
+    for name, signature in signatures.items():
+        try:
+            lowered[name] = lowered_signature(session, signature, FORMAT, drop_asserts=True)
+        except CannotRun as error:
+            errors[name] = error
+    if errors and len(signatures) == 1:
+        raise next(iter(errors.values()))
+    if errors:
+        where = f"{session.model.where}: "
+        reasons = [f"{name}: {str(error).removeprefix(where)}" for name, error in errors.items()]
+        hint = f"; --signature {next(iter(lowered))} exports another signature" if lowered else ""
+        raise CannotRun(f"{where}{'; '.join(reasons)}{hint}")
+    return lowered
 
 
 def _set_versions(file: LiteFile) -> None:

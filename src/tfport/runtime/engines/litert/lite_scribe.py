@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -237,21 +238,26 @@ class LiteScribe:
 
 
 class LiteModelWriter:
-    """Collects the constants and subgraphs of a model."""
+    """Collects the constants and subgraphs of a model; one that is small has equal constants once."""
 
-    def __init__(self, programs: int = 1) -> None:
+    def __init__(self, programs: int = 1, *, is_small: bool = False) -> None:
+        self.is_small = is_small
         self.buffers: list[bytes | memoryview] = [b""]
         self.subgraphs = [Subgraph("", [], [], (), ()) for _ in range(programs)]
         """Those of the programs, which are written when they are complete, before branches and bodies."""
-        self._stored: dict[int, tuple[int, Any]] = {}
-        """Buffers by the array that is in them, which is kept."""
+        self._stored: dict[bytes, int] = {}
+        """Buffers by the digest of what is in them."""
 
     def buffer(self, array: NDArray[Any]) -> int:
-        if id(array) not in self._stored:
-            data = np.ascontiguousarray(array).reshape(-1)
-            self.buffers.append(data.data.cast("B") if data.size else b"")
-            self._stored[id(array)] = len(self.buffers) - 1, array
-        return self._stored[id(array)][0]
+        contiguous = np.ascontiguousarray(array).reshape(-1)
+        data = contiguous.data.cast("B") if contiguous.size else b""
+        digest = hashlib.blake2b(data).digest() if self.is_small else b""
+        if digest not in self._stored:
+            self.buffers.append(data)
+            if not self.is_small:
+                return len(self.buffers) - 1
+            self._stored[digest] = len(self.buffers) - 1
+        return self._stored[digest]
 
     def file(self) -> LiteFile:
         return LiteFile("", SCHEMA_VERSION, "", [], self.subgraphs, [], self.buffers, [])
@@ -265,6 +271,7 @@ class SubgraphWriter:
         self._numbers = lite_schema().enums["BuiltinOperator"].numbers
         self._tensors: list[LiteTensor] = []
         self._operators: list[LiteOperator] = []
+        self._constants: dict[tuple[str, tuple[int, ...], int], int] = {}
 
     def tensor(self, sizes: Sequence[Number | None], dtype: str, buffer: int = 0, name: str = "") -> int:
         """A tensor; the sizes that are not known are 1 until the interpreter computes them."""
@@ -284,7 +291,10 @@ class SubgraphWriter:
         return len(self._tensors[tensor].shape)
 
     def constant(self, array: NDArray[Any]) -> int:
-        return self.tensor(array.shape, array.dtype.name, self._file.buffer(array))
+        key = array.dtype.name, array.shape, self._file.buffer(array)
+        if key not in self._constants:
+            self._constants[key] = self.tensor(array.shape, array.dtype.name, key[-1])
+        return self._constants[key]
 
     def operator(
         self,

@@ -152,7 +152,7 @@ def _is_limited(translator: GraphTranslator, proto: pb.NodeProto) -> bool:
 
 def lite_model(models: Mapping[str, OnnxModel]) -> tuple[LiteFile, list[str]]:
     """A file with a signature for each model, and why nodes cannot be said, if some cannot."""
-    writer, reasons = LiteModelWriter(len(models)), dict[str, None]()
+    writer, reasons = LiteModelWriter(len(models), is_small=True), dict[str, None]()
     file = writer.file()
     for number, (key, model) in enumerate(models.items()):
         graph, out = model.model.graph, LiteScribe(writer)
