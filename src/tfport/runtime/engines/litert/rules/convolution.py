@@ -132,16 +132,12 @@ def transposed_convolution(out: LiteScribe, node: IslandNode) -> IslandValue:
         for axis, size in enumerate((height, width))
     ]
     padding = _padding((height, width), sizes, lengths, strides, before)
+    kept = sizes
     if padding is None:  # all of it, and then a part
-        full = [
-            (size - 1) * strides[axis] + max(lengths[axis], strides[axis])
-            for axis, size in enumerate((height, width))
-        ]
-        if any(m > max(step - length, 0) for m, step, length in zip(more, strides, lengths, strict=True)):
-            raise NotInLite("ConvTranspose with more elements than its windows have")
-        kept, sizes, padding = sizes, full, "VALID"
-    else:
-        kept = sizes
+        sizes, padding = _whole((height, width), lengths, strides), "VALID"
+        rest = [whole - first - size for whole, first, size in zip(sizes, before, kept, strict=True)]
+        if any(not isinstance(size, int) or size < 0 for size in rest) or min(map(_least, kept)) < 1:
+            raise NotInLite("ConvTranspose with windows that do not fit")
     inputs = [
         out.sizes([x.sizes[0], *sizes, weights.shape[1]]),
         out.array(weights.transpose(1, 2, 3, 0)),
@@ -158,6 +154,16 @@ def transposed_convolution(out: LiteScribe, node: IslandNode) -> IslandValue:
     order = (0, 2, 3, 1)
     cut = out.add("SLICE", [image.tensor, *bounds], (x.sizes[0], weights.shape[1], *kept), order)
     return cut if count == 2 else out.reshaped(cut.tensor, (x.sizes[0], weights.shape[1], kept[1]), (0, 2, 1))
+
+
+def _whole(image: Sequence[Number], lengths: Sequence[int], strides: Sequence[int]) -> list[Number]:
+    """The sizes of a transposed convolution of which nothing is cut."""
+    axes = zip(image, lengths, strides, strict=True)
+    return [(size - 1) * step + max(length, step) for size, length, step in axes]
+
+
+def _least(size: Number) -> int:
+    return size if isinstance(size, int) else 1
 
 
 def _padding(
