@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from tfport.runtime.symbolic_values import SizeExpression, least_of
+from tfport.runtime.size_expression import SizeExpression, least_of
 
 N, M = SizeExpression.unknown("n"), SizeExpression.unknown("m")
 

@@ -3,7 +3,8 @@
 from tests.runtime.programs import session_of
 
 from tfport.runtime.engines.no_engine import NoEngine
-from tfport.runtime.symbolic_values import SizeExpression, SymbolicValues
+from tfport.runtime.size_expression import SizeExpression
+from tfport.runtime.symbolic_values import SymbolicValues
 from tfport.runtime.trace import Tracer
 
 START = """

@@ -1,4 +1,4 @@
-"""`tfport export MODEL -o PATH`: convert a model to ONNX, a SavedModel or a GraphDef."""
+"""`tfport export MODEL -o PATH`: convert a model to ONNX, TensorFlow Lite, a SavedModel or a GraphDef."""
 
 from __future__ import annotations
 
@@ -19,8 +19,11 @@ if TYPE_CHECKING:
     from tfport.graph.model import Model
 
 VERSION = 1
-ONNX, GRAPH_DEF, SAVED_MODEL, WEIGHTS = "onnx", "graph_def", "saved_model", "weights"
-SUFFIXES = {".onnx": ONNX, ".pb": GRAPH_DEF, "": SAVED_MODEL, ".safetensors": WEIGHTS, ".npz": WEIGHTS}
+ONNX, LITE, GRAPH_DEF, SAVED_MODEL, WEIGHTS = "onnx", "tflite", "graph_def", "saved_model", "weights"
+SUFFIXES = {
+    ".onnx": ONNX, ".tflite": LITE, ".pb": GRAPH_DEF, "": SAVED_MODEL,
+    ".safetensors": WEIGHTS, ".npz": WEIGHTS,
+}  # fmt: skip
 WEIGHTS_IN_HDF5 = ("weights.h5", "weights.hdf5")
 LAYOUTS = ("tensorflow", "torch")
 
@@ -28,10 +31,10 @@ LAYOUTS = ("tensorflow", "torch")
 @command(
     "export",
     order=7,
-    help="convert a model to ONNX, a SavedModel or a GraphDef",
-    description="Convert a model. The name of the output decides: FILE.onnx, FILE.pb for a GraphDef, or "
-    "a name without a suffix for a SavedModel, which every TensorFlow loads; FILE.safetensors, FILE.npz or "
-    "weights.h5 for the weights alone. With --for, the model "
+    help="convert a model to ONNX, TensorFlow Lite, a SavedModel or a GraphDef, or its weights",
+    description="Convert a model. The name of the output decides: FILE.onnx, FILE.tflite, FILE.pb for a "
+    "GraphDef, or a name without a suffix for a SavedModel, which every TensorFlow loads; FILE.safetensors, "
+    "FILE.npz or weights.h5 for the weights alone. With --for, the model "
     "is rewritten for that target, verified and written with a certificate. If the conversion is not "
     "possible, the command says why and writes nothing.",
 )
@@ -41,6 +44,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--for", dest="target", metavar="TARGET", help="release that must run it, such as tensorflow==1.15.5"
     )
+    parser.add_argument(
+        "--weights", choices=("float16", "int8"), help="store the weights of a .tflite file in fewer bits"
+    )
+    parser.add_argument(
+        "--tolerance", type=float, metavar="X",
+        help="largest difference of outputs, relative to their largest number, for --weights (default: 0.05)",
+    )  # fmt: skip
     add_outputs(parser)
     add_signature_changes(parser)
     parser.add_argument(
@@ -54,6 +64,10 @@ def run(args: argparse.Namespace) -> int:
     kind = _kind(args.output)
     if kind == WEIGHTS or args.layout:
         return _export_weights(args, kind)
+    if kind == LITE:
+        return _lite(args)
+    if args.weights or args.tolerance is not None:
+        raise Error(f"{args.output}: --weights and --tolerance are for FILE.tflite")
     if args.target:
         return _export_for(args, kind)
     report = _onnx(args) if kind == ONNX else _tensorflow(args, kind)
@@ -72,8 +86,8 @@ def _kind(output: str) -> str:
     suffix = "" if output.endswith(os.sep) else os.path.splitext(output)[1]
     if suffix not in SUFFIXES:
         raise Error(
-            f"{output}: expected FILE.onnx, FILE.pb, a folder name without a suffix, or FILE.safetensors, "
-            "FILE.npz or weights.h5 for weights; `tfport fix` writes Keras files"
+            f"{output}: expected FILE.onnx, FILE.tflite, FILE.pb, a folder name without a suffix, or "
+            "FILE.safetensors, FILE.npz or weights.h5 for weights; `tfport fix` writes Keras files"
         )
     return SUFFIXES[suffix]
 
@@ -193,6 +207,24 @@ def _export_for(args: argparse.Namespace, kind: str) -> int:
     model, _ = load_runnable_model(args)
     with show_progress(f"exporting {args.model}"):
         fixed = export_for(model, target, as_graph=kind == GRAPH_DEF, options=_options(args))
+        fixed.provenance = Provenance(args.command_line)
+        if fixed.ok:
+            fixed.save(args.output)
+    return show_fixed(fixed, args)
+
+
+def _lite(args: argparse.Namespace) -> int:
+    """A TensorFlow Lite file, compared with the model, and its certificate."""
+    from tfport.cli.progress import show_progress
+    from tfport.cli.target_argument import parse_target
+    from tfport.fix.certify.provenance import Provenance
+    from tfport.fix.lite.export import LiteExportOptions, export_lite, usual_interpreter
+
+    target = parse_target(args.target or usual_interpreter())
+    model, registry = load_runnable_model(args)
+    with show_progress(f"exporting {args.model}"):
+        lite = LiteExportOptions(args.weights, args.tolerance)
+        fixed = export_lite(model, target, args.output, _options(args), lite, registry)
         fixed.provenance = Provenance(args.command_line)
         if fixed.ok:
             fixed.save(args.output)

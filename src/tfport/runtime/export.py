@@ -1,4 +1,4 @@
-"""Export a signature of a model as an ONNX file.
+"""Export a signature of a model as an ONNX file, or as an ONNX model for another translation.
 
 Every node must be lowered; otherwise the error lists the nodes that only run on the host. Above
 2 GB, the limit of a protobuf message, the weights go into a separate file.
@@ -17,33 +17,44 @@ from tfport.graph.model import Signature
 from tfport.runtime.onnx.model import OnnxModel
 from tfport.runtime.operand import Operand
 from tfport.runtime.passes.island_model import island_model, simplified
-from tfport.runtime.program import ONNX_TYPES, OnnxNode, Program
+from tfport.runtime.program import ASSERT, ONNX_TYPES, OnnxNode, Program
 from tfport.runtime.session import Session
 
 MAX_INLINE_BYTES = 2**31 - 2**24
 MAX_LISTED = 20
 DATA = ".data"
+ONNX = "ONNX"
 
 
 def export_signature(session: Session, signature: Signature, path: str) -> OnnxModel:
     """Write a signature as ONNX to a path that does not exist yet; the written model."""
+    island = lowered_signature(session, signature)
+    _write(island, path)
+    return island
+
+
+def lowered_signature(
+    session: Session, signature: Signature, to: str = ONNX, *, drop_asserts: bool = False
+) -> OnnxModel:
+    """A signature as an ONNX model; `to` is the format that is written, for messages."""
+    unsupported = "ONNX does not support" if to == ONNX else f"cannot be exported to {to}"
     feeds = {name: tensor for name, spec in signature.inputs.items() for tensor in spec.tensors}
     fetches = {name: tensor for name, spec in signature.outputs.items() for tensor in spec.tensors}
     for name, spec in {**signature.inputs, **signature.outputs}.items():
         if len(spec.tensors) > 1 or spec.dtype.name not in ONNX_TYPES:
             raise CannotRun(
-                f"{session.model.where}: `{name}` is {spec.form} {spec.dtype}, which ONNX does not support"
+                f"{session.model.where}: `{name}` is {spec.form} {spec.dtype}, which {unsupported}"
             )
     if not fetches:
         raise CannotRun(f"{session.model.where}: there is nothing to export: the signature has no outputs")
     program = session.program(list(fetches.values()), list(feeds.values()))
-    _check_all_lowered(program, session.model.where)
-    island = _island(program, list(feeds), list(fetches))
-    _write(island, path)
-    return island
+    if drop_asserts:
+        program.replace({step: () for step in program.steps if step.op == ASSERT})
+    _check_all_lowered(program, session.model.where, to)
+    return _island(program, list(feeds), list(fetches))
 
 
-def _check_all_lowered(program: Program, where: str) -> None:
+def _check_all_lowered(program: Program, where: str, to: str) -> None:
     left = [step for step in program.steps if step.lowered is None or step.effect]
     if left:
         whys = [
@@ -53,7 +64,7 @@ def _check_all_lowered(program: Program, where: str) -> None:
         reasons = [f"`{s.name}` ({s.op}): {w}" for s, w in zip(left[:MAX_LISTED], whys, strict=False)]
         more = f"; and {len(left) - MAX_LISTED} more" if len(left) > MAX_LISTED else ""
         count = "1 node" if len(left) == 1 else f"{len(left)} nodes"
-        raise CannotRun(f"{where}: {count} cannot be exported to ONNX, only run: {'; '.join(reasons)}{more}")
+        raise CannotRun(f"{where}: {count} cannot be exported to {to}, only run: {'; '.join(reasons)}{more}")
 
 
 def _island(program: Program, inputs: list[str], outputs: list[str]) -> OnnxModel:

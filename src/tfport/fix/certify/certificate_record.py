@@ -143,6 +143,7 @@ def _settings(document: dict[str, Any], signatures: list[str]) -> dict[str, Any]
             "feeds": _texts(settings["feeds"], "settings.feeds"),
             "only_answers": bool(settings["only_answers"]),
             "steps": _is(settings["steps"], int, "settings.steps"),
+            "part": _number(settings.get("part"), "settings.part"),
             **limits,
         }
     if signatures == [WHOLE_GRAPH]:

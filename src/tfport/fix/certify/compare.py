@@ -68,6 +68,8 @@ class Tolerance:
     """By how many steps quantized outputs may differ: integers of eight or sixteen bits."""
     narrowest: NarrowestType | None = None
     """The narrowest type inside the model, if it is not the type of the output."""
+    part: float | None = None
+    """`atol` as a fraction of the largest number of the output, instead of that of the dtype."""
 
     def judged_as(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
         """The dtype whose tolerances hold for an output of a dtype."""
@@ -78,6 +80,7 @@ class Tolerance:
         """`rtol` and `atol` for a dtype, in an output with this largest number."""
         dtype = self.judged_as(dtype)
         rtol, part = DEFAULTS.get(dtype.name, EIGHT_BITS)
+        part = part if self.part is None else self.part
         return (
             rtol if self.rtol is None else self.rtol,
             max(part * largest, smallest_normal(dtype)) if self.atol is None else self.atol,

@@ -53,6 +53,7 @@ def verify(
     rtol: float | None = None,
     atol: float | None = None,
     steps: int = 0,
+    part: float | None = None,
     targets: Sequence[OtherRunner] = (),
     live: bool = True,
     registry: Registry | None = None,
@@ -63,7 +64,8 @@ def verify(
     `inputs` are arrays by name, or several such mappings. A signature that they fit is compared on them
     only; any other, on generated inputs. `fetches` are the outputs of a graph without signatures, and
     `feeds` its inputs besides the placeholders; with `only_answers`, those that the original cannot
-    compute are skipped and reported. Quantized outputs may differ by `steps`.
+    compute are skipped and reported. Quantized outputs may differ by `steps`, and
+    others by this `part` of their largest number.
     `targets` are runners of the target; with `live`, TensorFlow runs both models too if it is installed.
     """
     sides = both_sides(before, after, signatures, fetches, feeds)
@@ -83,7 +85,9 @@ def verify(
         "only_answers": only_answers,
         "steps": steps,
     }
-    verifier = _Verifier(sides, verification, Tolerance(rtol, atol, steps), registry, progress)
+    if part is not None:
+        verification.settings["part"] = part
+    verifier = _Verifier(sides, verification, Tolerance(rtol, atol, steps, part=part), registry, progress)
     verifier.own(user_inputs)
     for runner in [*([installed] if installed else []), *targets]:
         verifier.foreign(runner)

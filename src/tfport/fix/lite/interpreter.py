@@ -29,9 +29,10 @@ class LiteInterpreter(OtherRunner):
         return (target.lite.package, target.lite.version) if target.lite else None
 
     def job(self, folder: Path, side: ModelSide, trials: Sequence[Trial]) -> dict[str, Any]:
-        """The file, and for each trial the indices of its tensors."""
+        """The file, and for each trial the indices of its tensors; none for a model of another format."""
         file = side.model.lite
-        assert file is not None
+        if file is None:
+            return {"model": str(folder / MODEL), "trials": [None] * len(trials)}
         (folder / MODEL).write_bytes(lite_bytes(file))
         asked = [_indices(file, side.signatures[trial.signature]) for trial in trials]
         return {"model": str(folder / MODEL), "trials": asked}

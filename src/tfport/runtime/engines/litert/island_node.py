@@ -14,10 +14,15 @@ import numpy as np
 
 from tfport.errors import Error
 from tfport.formats.proto import onnx_pb2 as pb
+from tfport.runtime.program import ONNX_TYPES
+from tfport.runtime.size_expression import Number, SizeExpression
 from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+NAMES = {number: name for name, number in ONNX_TYPES.items()}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,9 +77,24 @@ def attributes_of(node: pb.NodeProto) -> dict[str, Any]:
                 attrs[attribute.name] = list(attribute.ints)
             case types.FLOATS:
                 attrs[attribute.name] = list(attribute.floats)
+            case types.GRAPH:
+                attrs[attribute.name] = attribute.g
+            case types.STRINGS:
+                attrs[attribute.name] = [text.decode() for text in attribute.strings]
+            case types.TENSOR:
+                attrs[attribute.name] = array_of(attribute.t)
             case _:
                 attrs[attribute.name] = None
     return attrs
+
+
+def array_of(tensor: pb.TensorProto) -> NDArray[Any]:
+    """The elements of a tensor in a message."""
+    return np.frombuffer(tensor.raw_data, np.dtype(NAMES[tensor.data_type])).reshape(tuple(tensor.dims))
+
+
+UNKNOWN = 64
+"""What an unknown size counts for."""
 
 
 class NotInLite(Error):
@@ -85,23 +105,33 @@ class NotInLite(Error):
 class IslandValue:
     """What a name of an ONNX model stands for: a tensor, or a constant."""
 
-    sizes: tuple[int, ...]
-    """In ONNX's order of the axes."""
+    sizes: tuple[Number, ...]
+    """In ONNX's order of the axes; the models of an engine have known sizes."""
     tensor: int = -1
     order: tuple[int, ...] = ()
     """The axes as they lie in the tensor."""
     array: NDArray[Any] | None = None
-    """The elements of a constant, which has no tensor yet."""
+    """The elements of a constant, which has no tensor yet; or expressions of unknown sizes."""
     dtype: str = "float32"
 
     @property
-    def elements(self) -> int:
+    def elements(self) -> Number:
         return math.prod(self.sizes)
+
+    @property
+    def weight(self) -> int:
+        """About how many elements it has, for choosing the largest of several values."""
+        return math.prod(UNKNOWN if isinstance(size, SizeExpression) else size for size in self.sizes)
+
+    @property
+    def is_of_sizes(self) -> bool:
+        """Whether its elements are expressions of unknown sizes."""
+        return self.array is not None and self.array.dtype == object
 
     def constant(self) -> NDArray[Any]:
         """The elements, which must be known."""
-        if self.array is None:
-            raise NotInLite("an input must be constant")
+        if self.array is None or self.is_of_sizes:
+            raise NotInLite("an input that must be constant is computed")
         return self.array
 
     def position(self, axis: int) -> int:
@@ -109,15 +139,15 @@ class IslandValue:
         return self.order.index(axis % len(self.sizes))
 
 
-def constant_value(array: NDArray[Any]) -> IslandValue:
-    return IslandValue(array.shape, array=array, dtype=array.dtype.name)
+def constant_value(array: NDArray[Any], dtype: str = "") -> IslandValue:
+    return IslandValue(array.shape, array=array, dtype=dtype or array.dtype.name)
 
 
-def plain_order(sizes: Sequence[int]) -> tuple[int, ...]:
+def plain_order(sizes: Sequence[Any]) -> tuple[int, ...]:
     """The order of ONNX."""
     return tuple(range(len(sizes)))
 
 
-def channels_last(sizes: Sequence[int]) -> tuple[int, ...]:
+def channels_last(sizes: Sequence[Any]) -> tuple[int, ...]:
     """The order in which the second axis lies last."""
     return (0, *range(2, len(sizes)), 1)

@@ -20,7 +20,7 @@ from tfport.errors import Error
 from tfport.formats.proto import onnx_pb2 as pb
 from tfport.runtime.bounds.run_scope import current_scope
 from tfport.runtime.engines.engine import NO_HINTS, Compiled, Engine, EngineFailed, IslandHints
-from tfport.runtime.engines.litert.lite_scribe import LiteModelWriter
+from tfport.runtime.engines.litert.lite_scribe import LiteScribe
 from tfport.runtime.engines.litert.litert_nodes import LiteRtNodes
 from tfport.runtime.engines.litert.translate import translate
 from tfport.runtime.engines.same_answers import are_ordinary
@@ -128,7 +128,7 @@ def _interpreter(content: bytes, threads: int) -> Any:
 @functools.cache
 def _announced() -> None:
     """Have LiteRT write that it has XNNPACK, which it does once in a process, where nobody reads it."""
-    out = LiteModelWriter()
+    out = LiteScribe().model
     x, y = (out.tensor([1], "float32") for _ in range(2))
     out.operator("RELU", [x], [y], "", {})
     with _without_errors():

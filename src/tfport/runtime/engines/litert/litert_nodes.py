@@ -12,11 +12,19 @@ from collections.abc import Callable
 import numpy as np
 
 from tfport.runtime.engines.litert.rules.whole_axes import CENTERS
-from tfport.runtime.engines.litert.translate import RULES
 from tfport.runtime.onnx.known_results import KNOWN, OF_SIZES
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode
 
+OPS = frozenset(
+    ["Abs", "Add", "AveragePool", "BatchNormalization", "Cast", "Clip", "Concat", "Conv", "ConvTranspose",
+     "DepthToSpace", "Div", "Elu", "Exp", "Flatten", "Gather", "Gelu", "Gemm", "GlobalAveragePool",
+     "GlobalMaxPool", "HardSigmoid", "HardSwish", "Identity", "LeakyRelu", "MatMul", "Max", "MaxPool", "Min",
+     "Mul", "Neg", "PRelu", "Pad", "Reciprocal", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceSum", "Relu",
+     "Reshape", "Resize", "Sigmoid", "Slice", "Softmax", "SpaceToDepth", "Split", "Sqrt", "Squeeze", "Sub",
+     "Sum", "Tanh", "Transpose", "Unsqueeze"]
+)  # fmt: skip
+"""The ops that XNNPACK computes well; files for other interpreters have more (`translate`)."""
 MOST_AXES = 4
 """Of an image with its channels; a volume has one more."""
 _FLOAT = "float32"
@@ -38,7 +46,7 @@ class LiteRtNodes:
         if node.op in OF_SIZES or (node.op in KNOWN and all(map(self._is_known, inputs))):
             self._sizes.update(node.outputs)
             return True
-        if node.op not in RULES or any(output.dtype.name != _FLOAT for output in node.outputs):
+        if node.op not in OPS or any(output.dtype.name != _FLOAT for output in node.outputs):
             return False
         if node.op != "Cast" and inputs[0].dtype.name != _FLOAT:
             return False

@@ -1,77 +1,107 @@
-"""Translate an ONNX model with inputs of known sizes into a TensorFlow Lite model."""
+"""Translate an ONNX model into a TensorFlow Lite model: an island for the engine, or a whole model."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from tfport.formats.lite.records import LiteFile, LiteSignature
 from tfport.formats.proto import onnx_pb2 as pb
-from tfport.runtime.engines.litert.island_node import (
-    IslandNode,
-    IslandValue,
-    NotInLite,
-    attributes_of,
-    constant_value,
+from tfport.runtime.engines.litert.island_node import NAMES, IslandNode, IslandValue, NotInLite
+from tfport.runtime.engines.litert.lite_scribe import TYPES, LiteModelWriter, LiteScribe
+from tfport.runtime.engines.litert.rules import (
+    comparing,
+    control,
+    convolution,
+    elementwise,
+    moving,
+    places,
+    products,
+    recurrent,
+    volumes,
+    whole_axes,
 )
-from tfport.runtime.engines.litert.lite_scribe import TYPES, LiteScribe
-from tfport.runtime.engines.litert.rules import convolution, elementwise, moving, products, whole_axes
-from tfport.runtime.onnx.known_results import OF_SIZES, NotKnown, known_result, of_sizes
-from tfport.runtime.program import ONNX_TYPES
+from tfport.runtime.engines.litert.translator import ControlRule, GraphTranslator, Rule
+from tfport.runtime.onnx.model import OnnxModel
 from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-Rule = Callable[[LiteScribe, IslandNode], "IslandValue | list[IslandValue]"]
-_NAMES = {number: name for name, number in ONNX_TYPES.items()}
-
-
 def _cast(out: LiteScribe, node: IslandNode) -> IslandValue:
-    """From integers, as in images; XNNPACK has only floats, so LiteRT's own kernel computes it."""
-    x = node.first
-    if node.attrs["to"] != ONNX_TYPES["float32"] or x.dtype not in TYPES:
-        raise NotInLite("Cast to such a type")
-    if x.dtype == "float32":
-        return x
-    return out.add("CAST", [x.tensor], x.sizes, x.order, in_data_type=TYPES[x.dtype], out_data_type="FLOAT32")
+    """XNNPACK has only floats, so LiteRT's own kernel computes it."""
+    x, dtype = node.first, NAMES[node.attrs["to"]]
+    if dtype not in TYPES or x.dtype not in TYPES:
+        raise NotInLite(f"Cast from {x.dtype} to {dtype}")
+    return out.cast(x, dtype)
+
+
+def _convolution(out: LiteScribe, node: IslandNode) -> IslandValue:
+    is_volume = len(node.first.sizes) == 5
+    return volumes.volume_convolution(out, node) if is_volume else convolution.convolution(out, node)
 
 
 RULES: dict[str, Rule] = {
     **dict.fromkeys(elementwise.BINARY, elementwise.binary),
     **dict.fromkeys(elementwise.UNARY, elementwise.unary),
+    **dict.fromkeys(comparing.COMPARISONS, comparing.comparison),
     **dict.fromkeys(convolution.OPS, convolution.pooling),
     **dict.fromkeys(whole_axes.REDUCTIONS, whole_axes.reduction),
+    **dict.fromkeys(whole_axes.EXTREMES, whole_axes.extreme),
+    **dict.fromkeys(recurrent.OPS, recurrent.recurrent),
     "BatchNormalization": elementwise.batch_normalization,
+    "BitwiseAnd": comparing.bitwise_and,
     "Cast": _cast,
     "Clip": elementwise.clip,
     "Concat": moving.concat,
-    "Conv": convolution.convolution,
+    "ConstantOfShape": places.filled,
+    "Conv": _convolution,
     "ConvTranspose": convolution.transposed_convolution,
+    "CumSum": whole_axes.running_sum,
     "DepthToSpace": moving.blocks,
+    "Einsum": products.einsum,
+    "Elu": elementwise.elu,
+    "Erf": elementwise.error_function,
+    "Expand": places.expand,
     "Flatten": moving.flatten,
-    "Gather": moving.gather,
+    "Gather": places.gather,
+    "GatherND": places.gather_nd,
     "Gelu": elementwise.gelu,
     "Gemm": products.gemm,
     "GlobalAveragePool": whole_axes.global_mean,
     "HardSigmoid": elementwise.hard_sigmoid,
     "Identity": moving.identity,
+    "IsInf": comparing.is_infinite,
+    "IsNaN": comparing.is_nan,
+    "LogSoftmax": whole_axes.softmax,
     "MatMul": products.matmul,
+    "Mod": elementwise.remainder,
+    "NonMaxSuppression": places.suppression,
+    "NonZero": places.nonzero,
+    "Not": comparing.negation,
+    "OneHot": places.one_hot,
     "PRelu": elementwise.slopes,
     "Pad": moving.pad,
+    "Range": places.numbers,
     "Reciprocal": elementwise.reciprocal,
     "Reshape": moving.reshape,
     "Resize": whole_axes.resize,
+    "Selu": elementwise.selu,
     "Slice": moving.slices,
     "Softmax": whole_axes.softmax,
+    "Softplus": elementwise.softplus,
+    "Softsign": elementwise.softsign,
     "SpaceToDepth": moving.blocks,
     "Split": moving.split,
     "Squeeze": moving.squeeze,
+    "Tile": places.tile,
+    "TopK": whole_axes.largest,
     "Transpose": moving.transpose,
     "Unsqueeze": moving.unsqueeze,
+    "Where": comparing.choice,
 }
+CONTROL: dict[str, ControlRule] = {"If": control.branch, "Loop": control.loop}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,71 +119,71 @@ class LiteTranslation:
 def translate(
     model: pb.ModelProto, weights: Mapping[str, NDArray[Any]], inputs: Sequence[str], outputs: Sequence[str]
 ) -> LiteTranslation:
-    """The model with its constants inside; `NotInLite` if a node has no translation."""
+    """The model with its constants inside; `NotInLite` if a node has no translation.
+
+    All sizes must be known, so that nodes that compute shapes need not run.
+    """
     graph, out = model.graph, LiteScribe()
-    values = {tensor.name: constant_value(_array(tensor, weights)) for tensor in graph.initializer}
+    translator = GraphTranslator(out, weights, RULES, {})
+    translator.constants(graph)
     infos = {info.name: info for info in graph.input}
-    values |= {name: _input(out, infos[name]) for name in inputs}
-    fed = [values[name].tensor for name in inputs]
+    fed = []
+    for name in inputs:
+        value = _input(out, infos[name])
+        if not all(isinstance(size, int) for size in value.sizes):
+            raise NotInLite("an input of unknown size")
+        translator.values[name] = value
+        fed.append(value.tensor)
     watched = []
     for proto in graph.node:
-        reads = tuple(values[name] if name else None for name in proto.input)
-        node = IslandNode(proto.op_type, reads, attributes_of(proto), len(proto.output))
-        results = _results(out, node, proto.domain)
-        values.update(zip(proto.output, results, strict=True))
-        if not elementwise.is_limited(node):
+        results = translator.add(proto)
+        if proto.op_type in elementwise.UNLIMITED and not _is_limited(translator, proto):
             watched += [value.tensor for value in results if value.array is None]
-    written = [_output(out, values[name]) for name in outputs]
+    written = [_output(out, translator.value(name)) for name in outputs]
     tensors = [tensor for tensor in written if isinstance(tensor, int)]
     content = out.model.bytes(fed, list(dict.fromkeys([*tensors, *watched])))
     return LiteTranslation(content, fed, written, watched)
 
 
-def _results(out: LiteScribe, node: IslandNode, domain: str) -> Sequence[IslandValue]:
-    known = known_value(node)
-    if known is not None:
-        return [known]
-    if node.op not in RULES or domain:
-        raise NotInLite(f"{node.op} has no translation")
-    integers = [
-        value.dtype for value in node.inputs if value and value.array is None and value.dtype != "float32"
-    ]
-    if integers and node.op not in ("Cast", "Transpose", "Identity"):
-        raise NotInLite(f"{node.op} of integers")
-    results = RULES[node.op](out, node)
-    return results if isinstance(results, list) else [results]
+def _is_limited(translator: GraphTranslator, proto: pb.NodeProto) -> bool:
+    """Whether a node divides by constants, which are not about zero."""
+    return proto.op_type == "Div" and translator.value(proto.input[1]).array is not None
+
+
+def lite_model(models: Mapping[str, OnnxModel]) -> tuple[LiteFile, list[str]]:
+    """A file with a signature for each model, and why nodes cannot be said, if some cannot."""
+    writer, reasons = LiteModelWriter(len(models), is_small=True), dict[str, None]()
+    file = writer.file()
+    for number, (key, model) in enumerate(models.items()):
+        graph, out = model.model.graph, LiteScribe(writer)
+        translator = GraphTranslator(out, model.weights, RULES, CONTROL, reasons)
+        translator.constants(graph)
+        inputs, outputs = {}, {}
+        try:
+            for info in graph.input:
+                value = _input(out, info)
+                translator.values[info.name], inputs[info.name] = value, value.tensor
+            translator.translate(graph.node)
+            if not reasons:
+                outputs = {info.name: out.plain(translator.value(info.name)) for info in graph.output}
+        except NotInLite as error:
+            reasons[str(error)] = None
+        ends = list(inputs.values()), list(outputs.values())
+        writer.subgraphs[number] = out.model.subgraph(key, *ends)
+        file.signatures.append(LiteSignature(key, number, inputs, outputs))
+    return file, list(reasons)
 
 
 def _input(out: LiteScribe, info: pb.ValueInfoProto) -> IslandValue:
-    dtype = _NAMES[info.type.tensor_type.elem_type]
-    dims = info.type.tensor_type.shape.dim
-    if dtype not in TYPES or not all(dim.HasField("dim_value") for dim in dims):
-        raise NotInLite("an input of such a type, or of unknown size")
-    return out.input([dim.dim_value for dim in dims], dtype)
+    tensor = info.type.tensor_type
+    dtype = NAMES[tensor.elem_type]
+    if not tensor.HasField("shape"):
+        raise NotInLite(f"the rank of the input `{info.name}` is unknown")
+    if dtype not in TYPES:
+        raise NotInLite(f"the input `{info.name}` is {dtype}")
+    sizes = [dim.dim_value if dim.HasField("dim_value") else None for dim in tensor.shape.dim]
+    return out.input(sizes, dtype, info.name)
 
 
 def _output(out: LiteScribe, value: IslandValue) -> int | NDArray[Any]:
     return out.plain(value) if value.array is None else value.array
-
-
-def _array(tensor: pb.TensorProto, weights: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
-    if tensor.name in weights:
-        return np.asarray(weights[tensor.name])
-    dtype = np.dtype(_NAMES[tensor.data_type])
-    return np.frombuffer(tensor.raw_data, dtype).reshape(tuple(tensor.dims))
-
-
-def known_value(node: IslandNode) -> IslandValue | None:
-    """The result of a node on constants, or the shape of a value; None if it is computed in each run.
-
-    All sizes are known, so that nodes that compute shapes need not run.
-    """
-    if node.op in OF_SIZES:
-        return constant_value(of_sizes(node.op, node.attrs, node.first.sizes))
-    arrays = [value.array if value is not None else None for value in node.inputs]
-    if any(value is not None and value.array is None for value in node.inputs):
-        return None
-    try:
-        return constant_value(known_result(node.op, node.attrs, arrays))
-    except NotKnown as error:
-        raise NotInLite(str(error)) from None

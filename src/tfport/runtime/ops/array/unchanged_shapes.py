@@ -13,7 +13,8 @@ from tfport.graph.attrs import Attr
 from tfport.graph.graph import Node
 from tfport.runtime.lower import structure
 from tfport.runtime.operand import Operand
-from tfport.runtime.symbolic_values import Number, SymbolicValues, size_of_axis
+from tfport.runtime.size_expression import Number
+from tfport.runtime.symbolic_values import SymbolicValues, size_of_axis
 from tfport.runtime.trace import Tracer
 
 INFERRED = -1

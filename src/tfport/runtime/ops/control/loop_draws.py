@@ -22,7 +22,8 @@ from tfport.runtime.ops.control.traced_lists import row_at
 from tfport.runtime.ops.random.draw_rows import DRAWS as ROW_DRAWS
 from tfport.runtime.ops.random.draw_rows import RowDraw, draw_rows
 from tfport.runtime.program import DRAWS, Program, Step, needed
-from tfport.runtime.symbolic_values import SizeExpression, SymbolicValues
+from tfport.runtime.size_expression import SizeExpression
+from tfport.runtime.symbolic_values import SymbolicValues
 from tfport.runtime.trace import Tracer
 from tfport.startup.dataclass import dataclass
 

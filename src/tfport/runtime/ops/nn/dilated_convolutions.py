@@ -22,7 +22,8 @@ from tfport.runtime.lower import structure
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.nn.windows import DataLayout
 from tfport.runtime.ops.shared.lowered_sizes import whole
-from tfport.runtime.symbolic_values import Number, SymbolicValues, least_of, size_of_axis
+from tfport.runtime.size_expression import Number, least_of
+from tfport.runtime.symbolic_values import SymbolicValues, size_of_axis
 from tfport.runtime.trace import TracedStep, Tracer
 from tfport.startup.dataclass import dataclass
 

@@ -3,7 +3,7 @@
 import numpy as np
 from tests.runtime.engines.litert.translated import IMAGE, RNG, SmallModel, floats, number, one
 
-from tfport.graph.dtypes import FLOAT32
+from tfport.graph.dtypes import BOOL, FLOAT32, INT32
 
 CASES = {
     **{op: one(op) for op in ("Abs", "Elu", "Exp", "HardSigmoid", "HardSwish", "Neg", "Relu")},
@@ -135,8 +135,128 @@ CASES = {
     ),
     "Unsqueeze": (lambda b, x: b.Unsqueeze(x, b.ints(1, -1)), (3, 4)),
     "Unsqueeze of turned ones": (lambda b, x: b.Unsqueeze(b.Transpose(x, perm=[1, 0]), b.ints(1)), (3, 4)),
+    **{op: one(op) for op in ("Ceil", "Cos", "Erf", "Floor", "Round", "Selu", "Sign", "Sin", "Softplus")},
+    "ArgMax": (lambda b, x: b.cast(b.nodes("ArgMax", x, axis=1, keepdims=1)[0], FLOAT32), IMAGE),
+    "ArgMin": (lambda b, x: b.cast(b.nodes("ArgMin", x, axis=2, keepdims=0)[0], FLOAT32), IMAGE),
+    "BitwiseAnd": (
+        lambda b, x: b.cast(b.BitwiseAnd(b.cast(b.Abs(x), INT32), b.const(3, INT32)), FLOAT32),
+        IMAGE,
+    ),
+    "ConstantOfShape": (
+        lambda b, x: b.Add(x, b.nodes("ConstantOfShape", b.Shape(x), value=np.full(1, 2, np.float32))[0]),
+        IMAGE,
+    ),
+    "Conv of volumes": (
+        lambda b, x: b.Conv(x, floats(b, 2, 4, 1, 3, 2), floats(b, 2), pads=[0, 1, 0, 0, 1, 1]),
+        (2, 4, 3, 5, 4),
+    ),
+    "CumSum": (lambda b, x: b.CumSum(x, b.const(1, INT32)), IMAGE),
+    "Einsum": one("Einsum", (2, 3, 4), (4, 2, 5), equation="abc,cad->dab"),
+    "Elu with another alpha": one("Elu", alpha=0.5),
+    "Expand": (lambda b, x: b.Expand(x, b.ints(2, 3, 4)), (3, 1)),
+    "Gather of rows": (
+        lambda b, x: b.Gather(floats(b, 5, 3), b.cast(b.Clip(x, number(b, 0), number(b, 4)), INT32)),
+        (2, 4),
+    ),
+    "GatherND": (
+        lambda b, x, y: b.GatherND(x, b.int64(b.Clip(y, number(b, 0), number(b, 1)))),
+        (3, 2, 4),
+        (5, 2),
+    ),
+    "IsInf": (
+        lambda b, x: b.cast(
+            b.nodes("IsInf", b.Where(b.Less(x, number(b, 0)), number(b, np.inf), x))[0], FLOAT32
+        ),
+        IMAGE,
+    ),
+    "IsNaN": (
+        lambda b, x: b.cast(
+            b.nodes("IsNaN", b.Where(b.Less(x, number(b, 0)), number(b, np.nan), x))[0], FLOAT32
+        ),
+        IMAGE,
+    ),
+    "Log": (lambda b, x: b.Log(b.Abs(x)), IMAGE),
+    "LogSoftmax": one("LogSoftmax", axis=1),
+    "MaxPool of padding that is not even": one("MaxPool", kernel_shape=[3, 3], pads=[2, 2, 0, 0]),
+    "Mod": (lambda b, x: b.cast(b.Mod(b.cast(x, INT32), b.const(3, INT32)), FLOAT32), IMAGE),
+    "NonMaxSuppression": (
+        lambda b, x, y: b.cast(
+            b.nodes("NonMaxSuppression", b.Abs(x), y, b.ints(4), number(b, 0.3), number(b, 0))[0], FLOAT32
+        ),
+        (1, 8, 4),
+        (1, 1, 8),
+    ),
+    "NonZero": (lambda b, x: b.cast(b.nodes("NonZero", b.Relu(x))[0], FLOAT32), (3, 4)),
+    "Not": (lambda b, x: b.cast(b.Not(b.Less(x, number(b, 0))), FLOAT32), IMAGE),
+    "OneHot": (
+        lambda b, x: b.cast(
+            b.nodes("OneHot", b.int64(b.Abs(x)), b.ints(4), b.ints(-1, 3), axis=1)[0], FLOAT32
+        ),
+        (3, 2),
+    ),
+    "Pad by mirroring": (lambda b, x: b.Pad(x, b.ints(0, 0, 1, 1, 0, 0, 1, 1), mode="reflect"), IMAGE),
+    "Pad that cuts": (lambda b, x: b.Pad(x, b.ints(0, 0, -1, 1, 0, 0, 1, -2), number(b, 1)), IMAGE),
+    "Pow": (lambda b, x: b.Pow(b.Abs(x), number(b, 1.5)), IMAGE),
+    "PRelu of an example": (lambda b, x: b.PRelu(x, floats(b, 4, 6, 5)), IMAGE),
+    "Range": (
+        lambda b, x: b.Range(number(b, 0), b.Squeeze(b.ReduceSum(b.Abs(x), keepdims=0)), number(b, 1)),
+        (3,),
+    ),
+    "Slice backwards": (lambda b, x: b.Slice(x, b.ints(3), b.ints(0), b.ints(1), b.ints(-1)), IMAGE),
+    "Softsign": one("Softsign"),
+    "Tile": (lambda b, x: b.Tile(x, b.ints(2, 1, 3)), (2, 3, 4)),
+    "TopK": (lambda b, x: b.nodes("TopK", x, b.ints(2), outputs=2)[0], (3, 5)),
+    "TopK of the smallest": (
+        lambda b, x: b.nodes("TopK", x, b.ints(2), outputs=2, axis=0, largest=0)[0],
+        (4, 5),
+    ),
+    "Where": (lambda b, x, y: b.Where(b.Greater(x, y), x, number(b, 7)), IMAGE, (6, 1)),
+    "GRU": (
+        lambda b, x: b.nodes(
+            "GRU",
+            x,
+            floats(b, 1, 9, 4),
+            floats(b, 1, 9, 3),
+            floats(b, 1, 18),
+            outputs=2,
+            hidden_size=3,
+            linear_before_reset=1,
+        ),
+        (5, 2, 4),
+    ),
+    "LSTM": (
+        lambda b, x: b.nodes(
+            "LSTM",
+            x,
+            floats(b, 2, 12, 4),
+            floats(b, 2, 12, 3),
+            floats(b, 2, 24),
+            outputs=3,
+            hidden_size=3,
+            direction="bidirectional",
+        ),
+        (5, 2, 4),
+    ),
+    "RNN": (
+        lambda b, x: b.nodes(
+            "RNN", x, floats(b, 1, 3, 4), floats(b, 1, 3, 3), outputs=1, hidden_size=3, direction="reverse"
+        )[0],
+        (5, 2, 4),
+    ),
 }
-for _op in ("ReduceMax", "ReduceMean", "ReduceMin", "ReduceSum"):
+for _op in ("Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"):
+    CASES[_op] = (
+        lambda b, x, y, op=_op: b.cast(getattr(b, op)(b.Floor(x), b.Floor(y)), FLOAT32),
+        IMAGE,
+        (6, 1),
+    )
+for _op in ("And", "Or", "Xor"):
+    CASES[_op] = (
+        lambda b, x, y, op=_op: b.cast(getattr(b, op)(b.cast(b.Relu(x), BOOL), b.Less(y, x)), FLOAT32),
+        IMAGE,
+        IMAGE,
+    )
+for _op in ("ReduceL2", "ReduceProd", "ReduceSumSquare", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceSum"):
     CASES[_op] = (lambda b, x, op=_op: getattr(b, op)(x, b.ints(2, 3), keepdims=1), IMAGE)
     CASES[f"{_op} of all"] = (lambda b, x, op=_op: getattr(b, op)(x, keepdims=0), IMAGE)
     CASES[f"{_op} without axes"] = (lambda b, x, op=_op: getattr(b, op)(x, b.ints(-1, 1), keepdims=0), IMAGE)

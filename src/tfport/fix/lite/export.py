@@ -1,0 +1,180 @@
+"""Export a model as a TensorFlow Lite file for an interpreter, and compare the outputs of both.
+
+Signatures are lowered to ONNX as for tfport's own runtime, and translated by what the LiteRT engine uses for
+its islands. Operators get the versions that they need; `rewrite` replaces those that the interpreter lacks.
+The comparison is by tfport's runtime, and by LiteRT if it is installed.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import sys
+from collections.abc import Mapping
+
+from tfport.atlas.lite.releases import LITERT, lite_release, lite_versions
+from tfport.atlas.target import Target
+from tfport.check.check_report import check_model
+from tfport.check.lite.op_versions import needed_version
+from tfport.errors import CannotRun, Error
+from tfport.fix.attempt import FixAttempt, ModelForm
+from tfport.fix.certify.other_runner import OtherRunner
+from tfport.fix.certify.verify import Progress, verify
+from tfport.fix.lite.fix import FixedLite, fix_lite
+from tfport.fix.lite.interpreter import LiteInterpreter
+from tfport.fix.lite.rewrite import LiteRewrite
+from tfport.fix.lite.smaller_weights import smaller_weights
+from tfport.fix.options import FixOptions
+from tfport.fix.prove.target_runners import target_runners
+from tfport.formats.find import find_model
+from tfport.formats.lite.records import LiteFile
+from tfport.formats.lite.write import lite_bytes
+from tfport.frontends.load import load_any_model
+from tfport.graph.model import Model, Signature
+from tfport.graph.save import as_saved_model
+from tfport.runtime.custom.registry import Registry
+from tfport.runtime.engines.litert.translate import lite_model
+from tfport.runtime.export import lowered_signature
+from tfport.runtime.onnx.model import OnnxModel
+from tfport.runtime.session import Session
+from tfport.startup.dataclass import dataclass, replace
+from tfport.words import count
+
+FORMAT = "TensorFlow Lite"
+MAX_LISTED = 20
+TOLERANCE = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class LiteExportOptions:
+    """How to write the weights, and how far the outputs may then differ."""
+
+    weights: str | None = None
+    """`float16`, or `int8` (dynamic range); None for the types of the model."""
+    tolerance: float | None = None
+
+
+AS_IT_IS = LiteExportOptions()
+
+
+def usual_interpreter() -> str:
+    """The interpreter that a file is for, unless the user names one: the installed LiteRT, or the newest."""
+    installed = _installed()
+    if installed and lite_release(LITERT, installed) is not None:
+        return f"{LITERT}=={installed}"
+    return f"{LITERT}=={list(lite_versions(LITERT))[-1]}"
+
+
+def _installed() -> str:
+    try:
+        return importlib.metadata.version(LITERT)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
+def export_lite(
+    model: Model,
+    target: Target,
+    output: str | os.PathLike[str],
+    options: FixOptions,
+    lite: LiteExportOptions = AS_IT_IS,
+    registry: Registry | None = None,
+    progress: Progress = lambda doing: None,
+) -> FixedLite:
+    """Translate a model for the interpreter of a target; CannotRun names all that cannot be said."""
+    if target.lite is None:
+        raise Error(f"{target.name} has no {FORMAT} interpreter; name one, such as ai-edge-litert==2.3.0")
+    if model.lite is not None:
+        return fix_lite(model, target, output, options, progress)
+    saved = as_saved_model(model, options.fetches, options.feeds)
+    signatures = _chosen(saved, options)
+    file = translated(saved, signatures, registry)
+    rewrite = LiteRewrite(file, target.lite, options.allow_lossy)
+    if lite.weights is not None:
+        smaller_weights(rewrite.file, lite.weights, rewrite.journal)
+        _set_versions(rewrite.file)
+    data = lite_bytes(rewrite.file)
+    written = load_any_model(find_model(data), model.graph.ops.definitions)
+    report = check_model(written, [target], ways_out=False)
+    attempt = FixAttempt(ModelForm.LITE, written, rewrite.journal, report, reasons=rewrite.reasons)
+    if not attempt.runs:
+        return FixedLite(model, target, attempt, None)
+    written.require_graph()
+    tolerance = TOLERANCE if lite.tolerance is None and lite.weights is not None else lite.tolerance
+    verification = verify(
+        saved,
+        written,
+        inputs=options.inputs or None,
+        signatures=list(signatures),
+        rtol=options.rtol if tolerance is None else tolerance,
+        atol=options.atol,
+        part=tolerance,
+        targets=_runners(target, options, progress),
+        live=False,
+        registry=registry,
+        progress=progress,
+    )
+    return FixedLite(model, target, attempt, verification, data)
+
+
+def _chosen(model: Model, options: FixOptions) -> Mapping[str, Signature]:
+    """The signatures to write: those that the user names, or all that return something."""
+    if options.signatures is None:
+        return {name: signature for name, signature in model.signatures.items() if signature.outputs}
+    if missing := [name for name in options.signatures if name not in model.signatures]:
+        known = ", ".join(model.signatures) or "none"
+        raise CannotRun(f"{model.where}: no signature `{missing[0]}`; signatures: {known}")
+    return {name: model.signatures[name] for name in options.signatures}
+
+
+def translated(
+    model: Model, signatures: Mapping[str, Signature], registry: Registry | None = None
+) -> LiteFile:
+    """The file of these signatures, with the version that each operator needs."""
+    session = Session(model, registry=registry)
+    file, reasons = lite_model(_lowered(session, signatures))
+    if reasons:
+        more = f"; and {len(reasons) - MAX_LISTED} more" if len(reasons) > MAX_LISTED else ""
+        raise CannotRun(
+            f"{model.where}: {count(len(reasons), 'node')} cannot be said in {FORMAT}: "
+            f"{'; '.join(reasons[:MAX_LISTED])}{more}"
+        )
+    _set_versions(file)
+    return file
+
+
+def _lowered(session: Session, signatures: Mapping[str, Signature]) -> dict[str, OnnxModel]:
+    """All signatures as ONNX models; the error names those that cannot be."""
+    lowered: dict[str, OnnxModel] = {}
+    errors: dict[str, CannotRun] = {}
+    for name, signature in signatures.items():
+        try:
+            lowered[name] = lowered_signature(session, signature, FORMAT, drop_asserts=True)
+        except CannotRun as error:
+            errors[name] = error
+    if errors and len(signatures) == 1:
+        raise next(iter(errors.values()))
+    if errors:
+        where = f"{session.model.where}: "
+        reasons = [f"{name}: {str(error).removeprefix(where)}" for name, error in errors.items()]
+        hint = f"; --signature {next(iter(lowered))} exports another signature" if lowered else ""
+        raise CannotRun(f"{where}{'; '.join(reasons)}{hint}")
+    return lowered
+
+
+def _set_versions(file: LiteFile) -> None:
+    """Give each operator the version that it needs."""
+    for graph in file.subgraphs:
+        for node in graph.operators:
+            node.code = replace(node.code, version=needed_version(node, graph).version)
+
+
+def _runners(target: Target, options: FixOptions, progress: Progress) -> list[OtherRunner]:
+    """The interpreters that run the file: those that the user names, or the one that is installed."""
+    if named := target_runners(LiteInterpreter, target, options, progress):
+        return named
+    installed = _installed()
+    if not installed:
+        return []
+    is_target = target.lite is not None and (target.lite.package, target.lite.version) == (LITERT, installed)
+    return [LiteInterpreter(sys.executable, own=not is_target, is_target=is_target)]

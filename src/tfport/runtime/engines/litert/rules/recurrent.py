@@ -1,0 +1,242 @@
+"""Recurrent layers as loops: WHILE over the steps, with the products of all inputs before it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfport.formats.lite.records import Subgraph
+from tfport.runtime.engines.litert.island_node import IslandNode, IslandValue, NotInLite, constant_value
+from tfport.runtime.engines.litert.lite_scribe import LiteScribe
+from tfport.runtime.engines.litert.rules.elementwise import broadcast
+from tfport.runtime.engines.litert.rules.products import gemm
+from tfport.runtime.size_expression import Number
+from tfport.startup.dataclass import dataclass
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+GATES = {"GRU": 3, "LSTM": 4, "RNN": 1}
+USUAL = {"GRU": ["Sigmoid", "Tanh"], "LSTM": ["Sigmoid", "Tanh", "Tanh"], "RNN": ["Tanh"]}
+ACTIVATIONS = {"Relu": "RELU", "Sigmoid": "LOGISTIC", "Tanh": "TANH"}
+OPS = tuple(GATES)
+
+
+@dataclass(frozen=True, slots=True)
+class Direction:
+    """The weights of one direction; the inputs are multiplied before the loop."""
+
+    op: str
+    weights: NDArray[Any]
+    recurrent: NDArray[Any]
+    input_bias: NDArray[Any]
+    recurrent_bias: NDArray[Any]
+    activations: list[str]
+    resets_after: bool
+    is_reverse: bool
+
+    @property
+    def units(self) -> int:
+        return int(self.recurrent.shape[1])
+
+
+def recurrent(out: LiteScribe, node: IslandNode) -> Sequence[IslandValue]:
+    x = node.first
+    steps, batch, _ = x.sizes
+    directions = _directions(node)
+    states = [node.optional(number) for number in ((5, 6) if node.op == "LSTM" else (5,))]
+    outputs, ends = [], []
+    for number, direction in enumerate(directions):
+        started = [_start(out, state, number, batch, direction.units) for state in states]
+        sequence, *last = _run(out, x, direction, started)
+        outputs.append(sequence)
+        ends.append(last)
+    units = directions[0].units
+    y = _stacked(out, outputs, (steps, 1, batch, units), 1)
+    finals = [_stacked(out, [end[n] for end in ends], (1, batch, units), 0) for n in range(len(states))]
+    return [y, *finals][: node.outputs]
+
+
+def _directions(node: IslandNode) -> list[Direction]:
+    attrs, names = node.attrs, node.attrs.get("activations")
+    count = 2 if attrs.get("direction") == "bidirectional" else 1
+    usual = USUAL[node.op]
+    names = names or usual * count
+    if attrs.get("clip") or attrs.get("input_forget") or attrs.get("layout"):
+        raise NotInLite(f"{node.op} with limits, coupled gates or another layout")
+    if node.optional(4) is not None or node.optional(7) is not None:
+        raise NotInLite(f"{node.op} with lengths of sequences or peepholes")
+    if any(name not in ACTIVATIONS for name in names):
+        raise NotInLite(f"{node.op} with the activations {', '.join(names)}")
+    weights, own = node.value(1).constant(), node.value(2).constant()
+    bias = node.known(3)
+    if bias is None:
+        bias = np.zeros((count, 2 * weights.shape[1]), np.float32)
+    return [
+        Direction(
+            node.op, weights[i], own[i], *np.split(bias[i], 2),
+            names[i * len(usual) : (i + 1) * len(usual)],
+            bool(attrs.get("linear_before_reset")),
+            attrs.get("direction") == "reverse" or i == 1,
+        )
+        for i in range(count)
+    ]  # fmt: skip
+
+
+def _start(out: LiteScribe, state: IslandValue | None, number: int, batch: Number, units: int) -> IslandValue:
+    """The state before the first step."""
+    if state is None:
+        zero = out.array(np.zeros((), np.float32))
+        return out.add("FILL", [out.sizes([batch, units]), zero], (batch, units))
+    part = [out.plain(state), out.ints(number, 0, 0), out.ints(1, -1, -1)]
+    return out.reshaped(out.add("SLICE", part, (1, batch, units)).tensor, (batch, units))
+
+
+def _run(
+    out: LiteScribe, x: IslandValue, direction: Direction, start: Sequence[IslandValue]
+) -> list[IslandValue]:
+    """The outputs of all steps, and the states after the last one."""
+    steps, batch, length = x.sizes
+    rows = out.reshaped(out.plain(x), (steps * batch, length))
+    bias = _bias_before(direction)
+    attrs = {"transB": 1}
+    inputs = (rows, constant_value(direction.weights), constant_value(bias))
+    width = direction.weights.shape[0]
+    product = out.reshaped(gemm(out, IslandNode("Gemm", inputs, attrs, 1)).tensor, (steps, batch, width))
+    if direction.is_reverse:
+        product = _reversed(out, product)
+    zero = out.array(np.zeros((), np.float32))
+    empty = out.add(
+        "FILL", [out.sizes([steps, batch, direction.units]), zero], (steps, batch, direction.units)
+    )
+    counter = out.as_tensor(constant_value(np.array(0, np.int32)))
+    state = [counter, product, empty, *start]
+    options = {
+        "cond_subgraph_index": _condition(out, state),
+        "body_subgraph_index": _body(out, state, direction),
+    }
+    results = out.add_all("WHILE", [v.tensor for v in state], [(v.sizes, v.dtype) for v in state], **options)
+    sequence = _reversed(out, results[2]) if direction.is_reverse else results[2]
+    return [sequence, *results[3:]]
+
+
+def _bias_before(direction: Direction) -> NDArray[Any]:
+    """What is added before the loop: all offsets, unless a gate resets what they are added to."""
+    both = direction.input_bias + direction.recurrent_bias
+    if direction.op == "GRU" and direction.resets_after:
+        both[2 * direction.units :] = direction.input_bias[2 * direction.units :]
+    return both
+
+
+def _reversed(out: LiteScribe, x: IslandValue) -> IslandValue:
+    return out.add("REVERSE_V2", [x.tensor, out.ints(0)], x.sizes)
+
+
+def _inner(out: LiteScribe, state: Sequence[IslandValue]) -> tuple[LiteScribe, list[IslandValue]]:
+    inner = LiteScribe(out.file)
+    sizes = [[size if isinstance(size, int) else None for size in value.sizes] for value in state]
+    return inner, [inner.input(own, value.dtype) for own, value in zip(sizes, state, strict=True)]
+
+
+def _add(out: LiteScribe, subgraph: Subgraph) -> int:
+    out.file.subgraphs.append(subgraph)
+    return len(out.file.subgraphs) - 1
+
+
+def _condition(out: LiteScribe, state: Sequence[IslandValue]) -> int:
+    inner, fed = _inner(out, state)
+    limit = inner.reshaped(inner.sizes([fed[1].sizes[0]]), (), None, "int32")
+    less = inner.add("LESS", [fed[0].tensor, limit.tensor], (), dtype="bool")
+    return _add(out, inner.model.subgraph("steps_left", [v.tensor for v in fed], [less.tensor]))
+
+
+def _body(out: LiteScribe, state: Sequence[IslandValue], direction: Direction) -> int:
+    inner, fed = _inner(out, state)
+    counter, product, outputs, *before = fed
+    batch, width = product.sizes[1:]
+    index = inner.reshaped(counter.tensor, (1,), None, "int32")
+    row = inner.add("GATHER", [product.tensor, index.tensor], (1, batch, width), axis=0, batch_dims=0)
+    x = inner.reshaped(row.tensor, (batch, width))
+    after = {"GRU": _gru, "LSTM": _lstm, "RNN": _rnn}[direction.op](inner, direction, x, before)
+    place = inner.add("CONCATENATION", [index.tensor, inner.ints(0, 0)], (3,), dtype="int32", axis=0)
+    update = inner.reshaped(after[0].tensor, (1, *after[0].sizes))
+    written = inner.add("DYNAMIC_UPDATE_SLICE", [outputs.tensor, update.tensor, place.tensor], outputs.sizes)
+    one = inner.array(np.array(1, np.int32))
+    following = inner.add("ADD", [counter.tensor, one], (), dtype="int32")
+    results = [following, product, written, *after]
+    return _add(out, inner.model.subgraph("step", [v.tensor for v in fed], [v.tensor for v in results]))
+
+
+def _gru(
+    out: LiteScribe, direction: Direction, x: IslandValue, before: Sequence[IslandValue]
+) -> list[IslandValue]:
+    (h,), units = before, direction.units
+    gate, new = (ACTIVATIONS[name] for name in direction.activations)
+    own = direction.recurrent
+    both = _of(out, gate, _sum(out, _part(out, x, 0, 2 * units), _product(out, h, own[: 2 * units])))
+    update, reset = _part(out, both, 0, units), _part(out, both, units, units)
+    if direction.resets_after:
+        bias = direction.recurrent_bias[2 * units :]
+        inside = _times(out, reset, _product(out, h, own[2 * units :], bias))
+    else:
+        inside = _product(out, _times(out, reset, h), own[2 * units :])
+    candidate = _of(out, new, _sum(out, _part(out, x, 2 * units, units), inside))
+    kept = _times(out, update, broadcast(out, "SUB", [h, candidate]))
+    return [_sum(out, candidate, kept)]
+
+
+def _lstm(
+    out: LiteScribe, direction: Direction, x: IslandValue, before: Sequence[IslandValue]
+) -> list[IslandValue]:
+    (h, c), units = before, direction.units
+    gate, new, shown = (ACTIVATIONS[name] for name in direction.activations)
+    total = _sum(out, x, _product(out, h, direction.recurrent))
+    i, o, f = (_of(out, gate, _part(out, total, n * units, units)) for n in range(3))
+    candidate = _of(out, new, _part(out, total, 3 * units, units))
+    cell = _sum(out, _times(out, f, c), _times(out, i, candidate))
+    return [_times(out, o, _of(out, shown, cell)), cell]
+
+
+def _rnn(
+    out: LiteScribe, direction: Direction, x: IslandValue, before: Sequence[IslandValue]
+) -> list[IslandValue]:
+    total = _sum(out, x, _product(out, before[0], direction.recurrent))
+    return [_of(out, ACTIVATIONS[direction.activations[0]], total)]
+
+
+def _product(
+    out: LiteScribe, x: IslandValue, weights: NDArray[Any], bias: NDArray[Any] | None = None
+) -> IslandValue:
+    offset = None if bias is None else constant_value(bias)
+    inputs = (x, constant_value(weights), offset)
+    return gemm(out, IslandNode("Gemm", inputs, {"transB": 1}, 1))
+
+
+def _part(out: LiteScribe, x: IslandValue, begin: int, length: int) -> IslandValue:
+    bounds = [out.ints(0, begin), out.ints(-1, length)]
+    return out.add("SLICE", [x.tensor, *bounds], (x.sizes[0], length))
+
+
+def _of(out: LiteScribe, op: str, x: IslandValue) -> IslandValue:
+    return out.add(op, [x.tensor], x.sizes)
+
+
+def _sum(out: LiteScribe, x: IslandValue, y: IslandValue) -> IslandValue:
+    return broadcast(out, "ADD", [x, y])
+
+
+def _times(out: LiteScribe, x: IslandValue, y: IslandValue) -> IslandValue:
+    return broadcast(out, "MUL", [x, y])
+
+
+def _stacked(
+    out: LiteScribe, values: Sequence[IslandValue], sizes: Sequence[Number], axis: int
+) -> IslandValue:
+    """The results of all directions along an axis, of which each has one index."""
+    parts = [out.reshaped(value.tensor, sizes) for value in values]
+    if len(parts) == 1:
+        return parts[0]
+    whole = [len(parts) if own == axis else size for own, size in enumerate(sizes)]
+    return out.add("CONCATENATION", [part.tensor for part in parts], whole, axis=axis)

@@ -1,0 +1,108 @@
+"""Models of other formats as TensorFlow Lite files."""
+
+import importlib.util
+
+import pytest
+from tests.recorded_models import path_of
+
+import tfport
+from tfport.atlas.resolve.targets import resolve_targets
+from tfport.errors import CannotRun, Error
+from tfport.fix.lite.export import LiteExportOptions, export_lite, translated
+from tfport.fix.options import FixOptions
+from tfport.fix.rule import LOSSY
+from tfport.graph.save import as_saved_model
+
+HAS_LITERT = importlib.util.find_spec("ai_edge_litert") is not None
+WRITTEN = (
+    "custom_gradient", "frozen", "functional_loops", "keras_functional", "keras_sequential",
+    "nested_functions", "tensor_lists",
+)  # fmt: skip
+
+
+def exported(name, target="ai-edge-litert==2.3.0", lite=None, **options):
+    model = tfport.load(path_of(name))
+    (chosen,) = resolve_targets(target)
+    return export_lite(model, chosen, "m.tflite", FixOptions(**options), lite or LiteExportOptions())
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_the_file_answers_as_the_model(name):
+    fixed = exported(name)
+    assert fixed.ok, fixed.verification and fixed.verification.statement
+    runners = [runner.name for runner in fixed.verification.runners_used]
+    assert len(runners) == 1 + HAS_LITERT
+
+
+def test_signatures_keep_their_names_and_unknown_sizes(tmp_path):
+    fixed = exported("keras_functional")
+    fixed.save(tmp_path / "m.tflite")
+    before, after = tfport.load(path_of("keras_functional")), tfport.load(tmp_path / "m.tflite")
+    for name, signature in before.signatures.items():
+        if signature.outputs:
+            written = after.signatures[name]
+            assert {n: spec.shape for n, spec in written.inputs.items()} == {
+                n: spec.shape for n, spec in signature.inputs.items()
+            }
+            assert set(written.outputs) == set(signature.outputs)
+    assert (tmp_path / "m.tflite.certificate.json").exists()
+
+
+def test_loops_are_subgraphs():
+    model = as_saved_model(tfport.load(path_of("functional_loops")))
+    file = translated(model, {name: s for name, s in model.signatures.items() if s.outputs})
+    loops = [node for graph in file.subgraphs for node in graph.operators if node.code.op == "WHILE"]
+    assert loops
+    for node in loops:
+        assert file.subgraphs[node.options["cond_subgraph_index"]].name == "condition"
+        assert file.subgraphs[node.options["body_subgraph_index"]].name == "body"
+
+
+@pytest.mark.parametrize("weights", ["float16", "int8"])
+def test_weights_in_fewer_bits(weights, monkeypatch):
+    monkeypatch.setattr("tfport.fix.lite.smaller_weights.LEAST", 4)
+    fixed = exported("keras_sequential", lite=LiteExportOptions(weights))
+    assert fixed.ok
+    assert fixed.journal.keeps is LOSSY
+    assert weights.upper() in {tensor.type for tensor in fixed.model.lite.subgraphs[0].tensors}
+
+
+def test_a_loss_beyond_the_tolerance_is_refused(monkeypatch, tmp_path):
+    monkeypatch.setattr("tfport.fix.lite.smaller_weights.LEAST", 4)
+    fixed = exported("keras_sequential", lite=LiteExportOptions("int8", 1e-9))
+    assert fixed.verdict == "differs"
+    with pytest.raises(Error, match="not written"):
+        fixed.save(tmp_path / "m.tflite")
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_older_interpreter_gets_the_versions_that_it_has():
+    fixed = exported("keras_sequential", "tflite-runtime==2.7.0")
+    (target,) = resolve_targets("tflite-runtime==2.7.0")
+    codes = {node.code for graph in fixed.model.lite.subgraphs for node in graph.operators}
+    assert all(code.version in target.lite.versions(code.op) for code in codes)
+
+
+def test_all_reasons_are_named_at_once():
+    with pytest.raises(CannotRun, match=r"1 node cannot be said in TensorFlow Lite: .*\(LSTM\)"):
+        exported("keras_lstm")
+    with pytest.raises(CannotRun, match="`lines` is dense string, which cannot be exported"):
+        exported("strings")
+
+
+def test_signatures_that_cannot_be_exported_are_named():
+    with pytest.raises(CannotRun, match="classify_x_to_y: .*; --signature classify_x2_to_y3 exports"):
+        exported("half_plus_two")
+    assert exported("half_plus_two", signatures=("serving_default",)).ok
+
+
+def test_a_target_without_an_interpreter_is_an_error():
+    with pytest.raises(Error, match="no TensorFlow Lite interpreter"):
+        exported("frozen", "keras==3.5.0")
+
+
+def test_constants_are_written_once():
+    model = as_saved_model(tfport.load(path_of("keras_sequential")))
+    file = translated(model, {name: s for name, s in model.signatures.items() if s.outputs})
+    contents = [bytes(data) for data in file.buffers if len(data)]
+    assert len(contents) == len(set(contents))

@@ -1,0 +1,212 @@
+"""Compare `tfport export -o model.tflite` with TensorFlow's converter on published models drawn at random.
+
+    python tools/lite_export_evidence.py convert PYTHON [COUNT]   the converter of the TensorFlow of a Python
+    python tools/lite_export_evidence.py export [COUNT]           tfport, with its comparison in LiteRT
+    python tools/lite_export_evidence.py page                     write docs/evidence/lite_export.md
+
+Each conversion is a process of its own, whose time and peak memory are measured. The models are those that
+`tools/real_models.py` downloaded: SavedModels and frozen graphs. Results are in docs/evidence/lite_export.json.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import real_models
+
+ROOT = Path(__file__).parent.parent
+DATA = Path(os.environ.get("EVIDENCE", ROOT / "docs" / "evidence" / "lite_export.json"))
+SEED, COUNT, SECONDS = 41, 40, 300
+KINDS = ("saved_model", "graph_def")
+CONVERT = r"""
+import json, sys
+import tensorflow as tf
+path, output, signature, inputs, outputs = json.loads(sys.argv[1])
+if inputs is None:
+    converter = tf.lite.TFLiteConverter.from_saved_model(path, signature_keys=[signature])
+else:
+    if path.endswith("pbtxt"):
+        from google.protobuf import text_format
+        graph = text_format.Parse(open(path).read(), tf.compat.v1.GraphDef())
+        path = output + ".pb"
+        open(path, "wb").write(graph.SerializeToString())
+    converter = tf.compat.v1.lite.TFLiteConverter.from_frozen_graph(path, inputs, outputs)
+open(output, "wb").write(converter.convert())
+"""
+
+
+def sample(count: int) -> list[tuple[str, str, Path]]:
+    """The kind, the name and the path of models, drawn from all that are there."""
+    rows = sorted(
+        (kind, str(package.folder / path))
+        for package in real_models.packages()
+        if package.is_here()
+        for kind, path in package.models
+        if kind in KINDS
+    )
+    drawn = sorted(random.Random(SEED).sample(rows, min(COUNT, len(rows))))[:count]
+    return [(kind, str(Path(path).relative_to(real_models.CACHE)), Path(path)) for kind, path in drawn]
+
+
+def ends(path: Path) -> tuple[str, list[str], list[str]]:
+    """The signature that both convert, with the tensors of its inputs and outputs, found by another process.
+
+    The memory of a process counts for its children until they run something else.
+    """
+    command = [sys.executable, __file__, "ends", str(path)]
+    return json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+
+
+def print_ends(path: Path) -> None:
+    import tfport
+    from tfport.runtime.select_signature import select_signature
+
+    model = tfport.load(path)
+    names = list(model.signatures)
+    chosen = names[0] if names and "serving_default" not in names else None
+    signature = select_signature(model, chosen)
+    tensors = [
+        [tensor.removesuffix(":0") for spec in specs.values() for tensor in spec.tensors]
+        for specs in (signature.inputs, signature.outputs)
+    ]
+    print(json.dumps([signature.name if names else "", *tensors]))
+
+
+def measured(command: list[str], output: Path) -> dict[str, Any]:
+    """Run a command; the time, the peak memory, the size of what it wrote, and the end of what it said."""
+    began = time.monotonic()
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(
+            command, stdout=said, stderr=subprocess.STDOUT, env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
+        )
+        while True:
+            ended, status, usage = os.wait4(process.pid, os.WNOHANG)
+            if ended:
+                break
+            if time.monotonic() - began > SECONDS:
+                process.kill()
+            time.sleep(0.05)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        said.seek(0)
+        text = said.read().decode(errors="replace")
+    return {
+        "code": process.returncode,
+        "seconds": round(time.monotonic() - began, 2),
+        "megabytes": round(usage.ru_maxrss / 1024),
+        "size": output.stat().st_size if output.exists() else 0,
+        "says": text.strip()[-2000:],
+    }
+
+
+def run(side: str, count: int, python: str) -> None:
+    for kind, name, path in sample(count):
+        with tempfile.TemporaryDirectory() as folder:
+            output = Path(folder, "model.tflite")
+            try:
+                signature, inputs, outputs = ends(path)
+            except Exception as error:  # neither of the two can be asked
+                save(
+                    name,
+                    side,
+                    {
+                        "code": 2,
+                        "seconds": 0,
+                        "megabytes": 0,
+                        "size": 0,
+                        "says": f"not readable: {error}"[:500],
+                    },
+                )
+                continue
+            if side == "export":
+                chosen = ["--signature", signature] if signature else []
+                command = [sys.executable, "-m", "tfport", "export", str(path), "-o", str(output), *chosen]
+            else:
+                is_graph = kind == "graph_def"
+                asked = [
+                    str(path),
+                    str(output),
+                    signature or None,
+                    *((inputs, outputs) if is_graph else (None, None)),
+                ]
+                command = [python, "-c", CONVERT, json.dumps(asked)]
+            save(name, side, {**measured(command, output), "kind": kind})
+            print(name, side, json.loads(DATA.read_text())[name][side]["code"], flush=True)
+
+
+def save(name: str, side: str, result: dict[str, Any]) -> None:
+    results = json.loads(DATA.read_text()) if DATA.exists() else {}
+    results.setdefault(name, {})[side] = result
+    DATA.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n")
+
+
+# The page
+
+
+def outcome(side: str, result: dict[str, Any]) -> str:
+    if result["code"] == 0 and result["size"]:
+        return "written"
+    if side == "export" and "differ" in result["says"]:
+        return "refused: outputs differ"
+    return "crashed" if result["code"] < 0 else "refused"
+
+
+def page() -> None:
+    results = json.loads(DATA.read_text())
+    both = [row for row in results.values() if {"export", "convert"} <= row.keys()]
+    ours, theirs = ([outcome(side, row[side]) for row in both] for side in ("export", "convert"))
+    written = [row for row, a, b in zip(both, ours, theirs, strict=True) if a == b == "written"]
+    lines = [
+        "# Export to TensorFlow Lite",
+        "",
+        "`tools/lite_export_evidence.py` draws SavedModels and frozen graphs from the published models and gives each",
+        "to `tfport export -o model.tflite` and to TensorFlow's own converter (without Flex ops). tfport's time includes",
+        "the comparison of the written file with the model, in its own runtime and in LiteRT 2.3.0; a file whose",
+        "outputs differ is not written.",
+        "",
+        f"Of {len(both)} models tfport wrote {ours.count('written')}, the converter {theirs.count('written')}; "
+        f"tfport did not write {ours.count('refused: outputs differ')} because the outputs differ in LiteRT.",
+        "",
+        f"On the {len(written)} models that both wrote: time {_ratio(written, 'seconds')}, peak memory "
+        f"{_ratio(written, 'megabytes')}, file size {_ratio(written, 'size')} (tfport / converter, median).",
+        "",
+        "| model | tfport | s | MB | file | converter | s | MB | file |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for name, row in sorted(results.items()):
+        if {"export", "convert"} <= row.keys():
+            lines.append(
+                f"| {name} | {_cells('export', row['export'])} | {_cells('convert', row['convert'])} |"
+            )
+    (DATA.with_suffix(".md")).write_text("\n".join(lines) + "\n")
+
+
+def _ratio(rows: list[dict[str, Any]], key: str) -> str:
+    ratios = sorted(row["export"][key] / max(row["convert"][key], 1e-9) for row in rows)
+    return f"{ratios[len(ratios) // 2]:.2f}" if ratios else "-"
+
+
+def _cells(side: str, result: dict[str, Any]) -> str:
+    size = f"{result['size']:,}" if result["size"] else "-"
+    return f"{outcome(side, result)} | {result['seconds']:.1f} | {result['megabytes']:,} | {size}"
+
+
+if __name__ == "__main__":
+    match sys.argv[1:]:
+        case ["convert", python, *count]:
+            run("convert", int(count[0]) if count else COUNT, python)
+        case ["export", *count]:
+            run("export", int(count[0]) if count else COUNT, sys.executable)
+        case ["ends", path]:
+            print_ends(Path(path))
+        case ["page"]:
+            page()
+        case _:
+            sys.exit(__doc__)
