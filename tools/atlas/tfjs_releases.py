@@ -96,3 +96,111 @@ def asked(node: NodeProcess, path: Path, feeds: dict[str, Any], fetches: list[st
         return None
     same = len(outputs) == len(expected) and all(map(is_same, outputs, expected))
     return (RIGHT if same else WRONG), kernels, ""
+
+
+# What the cases of a release say about its ops.
+
+OUTPUT_MISSING = "Cannot read properties of undefined"
+"""What the executor says about an output that it does not have."""
+RANDOM = ("Random", "Multinomial", "TruncatedNormal")
+PLUGIN = "tfdf"
+"""The category of ops that another package implements."""
+
+
+class OpFacts:
+    """What the cases of an op show in one release."""
+
+    def __init__(self) -> None:
+        self.kernels: set[str] = set()
+        self.errors: list[str] = []
+        self.outcomes: set[str] = set()
+        self.values: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+        self.outputs: int | None = None
+        """How many outputs it has, if fewer than in TensorFlow."""
+
+    def add(self, attrs: dict[str, Attr], outcome: str, kernels: list[str], error: str) -> None:
+        self.outcomes.add(outcome)
+        self.kernels |= set(kernels if outcome == RIGHT else ())
+        self.errors += [error] if error else []
+        for name, value in attrs.items():
+            if isinstance(value, DType | str | bool):
+                self.values[name][str(value)].add(outcome)
+
+    @property
+    def refused(self) -> dict[str, list[str]]:
+        """The values of attributes for which no case is right, although one with another value is.
+
+        Numbers of a type may be wrong at the edges of it; then only an error counts.
+        """
+        found = {}
+        for name, values in self.values.items():
+            right = [value for value, outcomes in values.items() if RIGHT in outcomes]
+            is_type = not {"float32", "int32", "bool", "string", "complex64", "int64"}.isdisjoint(values)
+            bad = [
+                value
+                for value, outcomes in values.items()
+                if RIGHT not in outcomes and (FAILS in outcomes or not is_type)
+            ]
+            if right and bad and (is_type or not any(len(value) > 8 for value in values)):
+                found[name] = sorted(bad)
+        return found
+
+    @property
+    def problem(self) -> str:
+        """Why no case is right: an error, or nothing but other answers; empty if one is."""
+        if RIGHT in self.outcomes or not self.outcomes:
+            return ""
+        return self.errors[0] if FAILS in self.outcomes else "wrong"
+
+
+def facts_of(version: str, ops: set[str], folder: Path) -> dict[str, OpFacts]:
+    """Run the cases of these ops in a release."""
+    node, found = NodeProcess(version), defaultdict[str, OpFacts](OpFacts)
+    for number, (case, expected) in enumerate(cases(ops)):
+        path = folder / f"{version}-{number}"
+        if case.op.startswith(RANDOM) or (inputs := written(case, path)) is None:
+            continue
+        facts, (feeds, fetches) = found[case.op], inputs
+        answer = asked(node, path / "model.json", feeds, fetches, expected)
+        if answer is not None and answer[2].startswith(OUTPUT_MISSING) and len(fetches) > 1:
+            count = next(n for n in range(len(fetches), -1, -1) if _has(node, path, feeds, fetches[:n]))
+            facts.outputs = min(count, facts.outputs or count) or None
+            answer = asked(node, path / "model.json", feeds, fetches[:count], expected[:count])
+        if answer is not None:
+            facts.add(case._attributes(), *answer)
+    node.close()
+    return found
+
+
+def _has(node: NodeProcess, path: Path, feeds: dict[str, Any], fetches: list[str]) -> bool:
+    """Whether TensorFlow.js answers with these outputs; it does with none."""
+    if not fetches:
+        return True
+    answer = asked(node, path / "model.json", feeds, fetches, [None] * len(fetches))
+    return answer is not None and not answer[2].startswith(OUTPUT_MISSING)
+
+
+def main(*versions: str) -> None:
+    releases: dict[str, Any] = json.loads(RECORD.read_text())["releases"] if RECORD.exists() else {}
+    for version in versions:
+        lists = listed(version)
+        ops = {op for op, category in lists["ops"].items() if category != PLUGIN}
+        with tempfile.TemporaryDirectory() as folder:
+            facts = facts_of(version, ops, Path(folder))
+        entries: dict[str, Any] = {}
+        for op in sorted(ops):
+            of_op = facts.get(op, OpFacts())
+            entry = {
+                "kernels": sorted(of_op.kernels),
+                "refused": of_op.refused,
+                "outputs": of_op.outputs,
+                "problem": of_op.problem,
+            }
+            entries[op] = {name: value for name, value in entry.items() if value}
+        releases[version] = {"kernels": lists["kernels"], "ops": entries}
+    ordered = dict(sorted(releases.items(), key=lambda item: [int(part) for part in item[0].split(".")]))
+    RECORD.write_text(json.dumps({"releases": ordered}, indent=0, separators=(",", ":")) + "\n")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

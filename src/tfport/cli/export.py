@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tfport.graph.model import Model
 
 VERSION = 1
-ONNX, GRAPH_DEF, SAVED_MODEL = "onnx", "graph_def", "saved_model"
+ONNX, GRAPH_DEF, SAVED_MODEL, TFJS = "onnx", "graph_def", "saved_model", "tfjs"
 SUFFIXES = {".onnx": ONNX, ".pb": GRAPH_DEF, "": SAVED_MODEL}
 
 
@@ -35,12 +35,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--for", dest="target", metavar="TARGET", help="release that must run it, such as tensorflow==1.15.5"
     )
+    add_tfjs(parser)
     add_outputs(parser)
     add_json(parser)
     parser.set_defaults(run=run)
 
 
+def add_tfjs(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--format", choices=[TFJS], help="tfjs: a TensorFlow.js graph model; PATH is a new folder"
+    )
+    parser.add_argument(
+        "--quantize",
+        metavar="TYPE[=PATTERN]",
+        action="append",
+        default=[],
+        help="store weights of a TensorFlow.js model as float16, uint8 or uint16: all, or those whose names "
+        "match; can be repeated",
+    )
+
+
 def run(args: argparse.Namespace) -> int:
+    if args.format == TFJS:
+        return _tfjs(args)
     kind = _kind(args.output)
     if args.target:
         return _export_for(args, kind)
@@ -143,6 +160,29 @@ def _export_for(args: argparse.Namespace, kind: str) -> int:
     options = FixOptions(signatures=_signatures(args), fetches=tuple(args.fetch), feeds=tuple(args.feed))
     with show_progress(f"exporting {args.model}"):
         fixed = export_for(model, target, as_graph=kind == GRAPH_DEF, options=options)
+        fixed.provenance = Provenance(args.command_line)
+        if fixed.ok:
+            fixed.save(args.output)
+    return show_fixed(fixed, args)
+
+
+def _tfjs(args: argparse.Namespace) -> int:
+    from tfport.atlas.target import TFJS_KIND
+    from tfport.cli.progress import show_progress
+    from tfport.cli.target_argument import parse_target
+    from tfport.fix.certify.provenance import Provenance
+    from tfport.fix.options import FixOptions
+    from tfport.fix.tfjs import fix_tfjs
+    from tfport.formats.tfjs.write import parse_quantization
+
+    target = parse_target(args.target or TFJS)
+    if target.kind != TFJS_KIND:
+        raise Error(f"--for {args.target}: expected a release of TensorFlow.js, such as tfjs==4.22.0")
+    quantization = parse_quantization(args.quantize)
+    with show_progress(f"exporting {args.model}") as progress:
+        model, _ = load_runnable_model(args)
+        options = FixOptions(signatures=_signatures(args), fetches=tuple(args.fetch), feeds=tuple(args.feed))
+        fixed = fix_tfjs(model, target, options, progress, quantization)
         fixed.provenance = Provenance(args.command_line)
         if fixed.ok:
             fixed.save(args.output)

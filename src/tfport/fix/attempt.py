@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from enum import Enum
 
-from tfport.atlas.target import Target
+from tfport.atlas.target import TFJS_KIND, Target
 from tfport.check.check import RUNS
 from tfport.check.check_report import CheckReport, check_model
 from tfport.check.devices import is_local, is_present, is_valid_name
@@ -27,6 +27,7 @@ from tfport.fix.rules.nn.layout import channels_last
 from tfport.fix.structure.adapt_to_release import adapt_to_release
 from tfport.fix.structure.freeze import freeze
 from tfport.fix.structure.functional_ops import StructureRefusal
+from tfport.fix.structure.lower import lower_all
 from tfport.fix.structure.prune import ASSERTS, SUMMARIES, disable, prune
 from tfport.fix.structure.restructure import Restructuring
 from tfport.fix.structure.saver import add_saver
@@ -61,6 +62,7 @@ class ModelForm(Enum):
     FROZEN = "with variables as constants"
     KERAS = "as a Keras file"
     LITE = "as a TensorFlow Lite file"
+    TFJS = "as a TensorFlow.js graph model"
 
 
 @dataclass
@@ -96,12 +98,14 @@ def _is_ignored(stuck: Stuck) -> bool:
     )
 
 
-def forms_for(model: Model, options: FixOptions) -> Sequence[ModelForm]:
+def forms_for(model: Model, target: Target, options: FixOptions) -> Sequence[ModelForm]:
     """The forms worth trying, in order."""
+    if target.kind == TFJS_KIND:
+        return (ModelForm.TFJS,)
     if options.freeze:
         return (ModelForm.FROZEN,)
     ops = {node.op for node in every_node(model.graph)}
-    left_out = {ModelForm.KERAS, ModelForm.LITE}  # `fix.keras` and `fix.lite` write them
+    left_out = {ModelForm.KERAS, ModelForm.LITE, ModelForm.TFJS}  # `fix.keras` and `fix.lite` write them
     left_out |= set() if ops.intersection(VARIABLES) else {ModelForm.FROZEN}
     left_out |= set() if ops.intersection((*FUNCTIONAL, XLA_PROGRAM)) else {ModelForm.LOWERED}
     left_out |= {ModelForm.AS_IT_IS} if options.fetches and not model.signatures else set()  # not extracted
@@ -144,7 +148,7 @@ def attempt(model: Model, target: Target, form: ModelForm, options: FixOptions) 
     if any(finding.stage and finding.code in ABOUT_SHAPES_IN_FILE for finding in report.findings):
         drop_inferred_shapes(work, journal)
         report = _check(work, target, options, fetches)
-    if form is ModelForm.FROZEN and work.checkpoint is not None:
+    if form in (ModelForm.FROZEN, ModelForm.TFJS) and work.checkpoint is not None:
         work.checkpoint.release_memory()  # constants are read from it again when needed
     return FixAttempt(form, work, journal, report, stuck, reasons, keys, options)
 
@@ -194,7 +198,13 @@ def _flatten(
 ) -> tuple[set[str] | None, list[str]]:
     """Convert the model to TF1's form; returns the tensors it restores, and why some structure stays."""
     variables = to_session_form(model, _ends(model, options), journal)
-    reasons = _frozen(model, variables, journal, options) if form is ModelForm.FROZEN else []
+    if form is ModelForm.TFJS:  # a loop that reads variables can be frozen only as part of the graph
+        lowered = [(node.name, node.op) for node in model.graph if node.op in FUNCTIONAL]
+        if lower_all(model.graph):
+            says = "Branches and loops are lowered to Switch, Merge, Enter and Exit, as in TF1."
+            journal.changed("lowered", says, lowered)
+    is_frozen = form in (ModelForm.FROZEN, ModelForm.TFJS)
+    reasons = _frozen(model, variables, journal, options) if is_frozen else []
     if checker.definition("IdentityN") is None:
         bypassed = bypass_op(model, "IdentityN")
         journal.changed(
@@ -205,7 +215,7 @@ def _flatten(
     restructuring.run()
     reasons += restructuring.reasons
     if not variables:
-        is_frozen = form is ModelForm.FROZEN or model.checkpoint_prefix is not None
+        is_frozen = is_frozen or model.checkpoint_prefix is not None
         return (set() if is_frozen and model.format is SAVED_MODEL else None), reasons
     ordered = sorted(variables.values(), key=lambda variable: variable.name)
     saver = add_saver(model.graph, ordered, saves=checker.definition("SaveV2") is not None)

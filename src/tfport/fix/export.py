@@ -30,7 +30,7 @@ def export_model(
     model: Model, path: str | os.PathLike[str], *, as_graph: bool, options: FixOptions
 ) -> tuple[Model, dict[str, Signature]]:
     """Write a model as a SavedModel, or as one GraphDef; returns the written model and its signatures."""
-    saved = _saved(model, options)
+    saved = saved_with(model, options)
     stored, tensors = stored_with_variables(as_graph_def(_frozen(saved)) if as_graph else saved)
     save_model(stored, path, tensors)
     return stored, saved.signatures
@@ -45,7 +45,7 @@ def export_for(
     progress: Progress = lambda doing: None,
 ) -> Fixed:
     """Rewrite a model for a target, as a SavedModel or a GraphDef."""
-    saved = _saved(model, options)
+    saved = saved_with(model, options)
     if not as_graph:
         return fix_model(saved, target, replace(options, fetches=(), feeds=()), progress)
     outputs = tuple(
@@ -62,11 +62,11 @@ def source_for(model: Model, written: Model) -> Model:
     )
     if not is_converted and bool(model.signatures) == bool(written.signatures):
         return model
-    saved = _saved(model, FixOptions())
+    saved = saved_with(model, FixOptions())
     return saved if written.signatures else as_graph_def(_frozen(saved))
 
 
-def _saved(model: Model, options: FixOptions) -> Model:
+def saved_with(model: Model, options: FixOptions) -> Model:
     """The model as a SavedModel with the chosen signatures."""
     saved = as_saved_model(model, options.fetches, options.feeds)
     return saved if options.signatures is None else _only(saved, options.signatures)
