@@ -27,7 +27,6 @@ from tfport.fix.rules.nn.layout import channels_last
 from tfport.fix.structure.adapt_to_release import adapt_to_release
 from tfport.fix.structure.freeze import freeze
 from tfport.fix.structure.functional_ops import StructureRefusal
-from tfport.fix.structure.lower import lower_all
 from tfport.fix.structure.prune import ASSERTS, SUMMARIES, disable, prune
 from tfport.fix.structure.restructure import Restructuring
 from tfport.fix.structure.saver import add_saver
@@ -37,6 +36,7 @@ from tfport.fix.structure.signature_outputs import (
     feeds_to_placeholders,
     return_inputs_through_identities,
 )
+from tfport.fix.structure.tfjs_form import keep_filling, to_one_graph
 from tfport.fix.structure.transposes import cancel_transposes
 from tfport.fix.xla_programs import expand_modules
 from tfport.formats.saved_model.signature import SAVED_MODEL
@@ -83,6 +83,8 @@ class FixAttempt:
     @property
     def runs(self) -> bool:
         """Whether the target loads and runs the model, and ignores no attribute that matters."""
+        if self.form is ModelForm.TFJS and (self.stuck or self.reasons):
+            return False  # of a model that is no graph model yet, the report leaves out what conversion changes
         return self.report.verdict == RUNS and not any(map(_is_ignored, self.stuck))
 
 
@@ -198,11 +200,9 @@ def _flatten(
 ) -> tuple[set[str] | None, list[str]]:
     """Convert the model to TF1's form; returns the tensors it restores, and why some structure stays."""
     variables = to_session_form(model, _ends(model, options), journal)
-    if form is ModelForm.TFJS:  # a loop that reads variables can be frozen only as part of the graph
-        lowered = [(node.name, node.op) for node in model.graph if node.op in FUNCTIONAL]
-        if lower_all(model.graph):
-            says = "Branches and loops are lowered to Switch, Merge, Enter and Exit, as in TF1."
-            journal.changed("lowered", says, lowered)
+    if form is ModelForm.TFJS:
+        to_one_graph(model, journal)
+        prune(model, [*_ends(model, options), *model.init_nodes], journal)
     is_frozen = form in (ModelForm.FROZEN, ModelForm.TFJS)
     reasons = _frozen(model, variables, journal, options) if is_frozen else []
     if checker.definition("IdentityN") is None:
@@ -214,7 +214,10 @@ def _flatten(
     restructuring = Restructuring(model, checker, journal, lower=form is ModelForm.LOWERED)
     restructuring.run()
     reasons += restructuring.reasons
-    if not variables:
+    if form is ModelForm.TFJS:
+        keep_filling(model)
+        prune(model, [*_ends(model, options), *model.init_nodes], journal)
+    if not variables or form is ModelForm.TFJS:
         is_frozen = is_frozen or model.checkpoint_prefix is not None
         return (set() if is_frozen and model.format is SAVED_MODEL else None), reasons
     ordered = sorted(variables.values(), key=lambda variable: variable.name)

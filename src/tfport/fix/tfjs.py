@@ -19,6 +19,8 @@ from tfport.graph.model import Model
 from tfport.graph.save_tfjs import NO_QUANTIZATION, chosen_signature, save_tfjs
 from tfport.startup.dataclass import dataclass, replace
 
+PLACEHOLDERS = ("Placeholder", "PlaceholderWithDefault")
+
 
 @dataclass
 class FixedTfjs(Fixed):
@@ -40,7 +42,10 @@ def fix_tfjs(
 ) -> FixedTfjs:
     """Rewrite one signature of a model for a release of TensorFlow.js."""
     saved = saved_with(model, options)
-    chosen = replace(options, signatures=(chosen_signature(saved),), fetches=(), feeds=(), drop_asserts=True)
+    name = chosen_signature(saved)
+    fed = [value for value in saved.starts_of(saved.signatures[name]) if value.node.op not in PLACEHOLDERS]
+    feeds = tuple(value.name for value in fed)
+    chosen = replace(options, signatures=(name,), fetches=(), feeds=feeds, drop_asserts=True)
     fixed = fix_model(saved, target, chosen, progress)
     values = {field.name: getattr(fixed, field.name) for field in fields(Fixed)}
     return FixedTfjs(**values, quantization=quantization)
