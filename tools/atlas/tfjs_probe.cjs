@@ -27,4 +27,5 @@ const kernels = {};
 for (const backend of ['cpu', 'wasm', 'webgl']) {
   kernels[backend] = tf.getKernelsForBackend(backend).map(kernel => kernel.kernelName).sort();
 }
-log(JSON.stringify({ops: lists(path.join(packages, 'tfjs-converter/dist')), kernels}));
+const layers = Object.keys(tf.serialization.SerializationMap.getMap().classNameMap).sort();
+log(JSON.stringify({layers, ops: lists(path.join(packages, 'tfjs-converter/dist')), kernels}));

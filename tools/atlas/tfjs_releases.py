@@ -2,7 +2,7 @@
 
     python tools/atlas/tfjs_releases.py VERSION…
 
-For each release: the ops of its converter package (`dist/operations/op_list`), the kernels that each backend
+For each release: the ops of its converter package (`dist/operations/op_list`), its Keras classes, the kernels that each backend
 registers (`tf.getKernelsForBackend`), and for each op the kernels that it calls and whether it answers as TensorFlow
 does, on the recorded cases of the tests: one node with its inputs. They run on the backend `cpu`, which has the most
 kernels. The facts are kept in `src/tfport/atlas/tfjs/releases.json`; `tfport.atlas.tfjs.releases` says how to read them.
@@ -197,7 +197,7 @@ def main(*versions: str) -> None:
                 "problem": of_op.problem,
             }
             entries[op] = {name: value for name, value in entry.items() if value}
-        releases[version] = {"kernels": lists["kernels"], "ops": entries}
+        releases[version] = {"kernels": lists["kernels"], "layers": lists["layers"], "ops": entries}
     ordered = dict(sorted(releases.items(), key=lambda item: [int(part) for part in item[0].split(".")]))
     RECORD.write_text(json.dumps({"releases": ordered}, indent=0, separators=(",", ":")) + "\n")
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 VERSION = 1
 ONNX, GRAPH_DEF, SAVED_MODEL, TFJS = "onnx", "graph_def", "saved_model", "tfjs"
+TFJS_LAYERS = "tfjs-layers"
 SUFFIXES = {".onnx": ONNX, ".pb": GRAPH_DEF, "": SAVED_MODEL}
 
 
@@ -43,7 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_tfjs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--format", choices=[TFJS], help="tfjs: a TensorFlow.js graph model; PATH is a new folder"
+        "--format",
+        choices=[TFJS, TFJS_LAYERS],
+        help="tfjs: a TensorFlow.js graph model; tfjs-layers: a layers model, of a Keras file; PATH is a new folder",
     )
     parser.add_argument(
         "--quantize",
@@ -56,7 +59,7 @@ def add_tfjs(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    if args.format == TFJS:
+    if args.format is not None:
         return _tfjs(args)
     kind = _kind(args.output)
     if args.target:
@@ -167,22 +170,27 @@ def _export_for(args: argparse.Namespace, kind: str) -> int:
 
 
 def _tfjs(args: argparse.Namespace) -> int:
-    from tfport.atlas.target import TFJS_KIND
     from tfport.cli.progress import show_progress
     from tfport.cli.target_argument import parse_target
     from tfport.fix.certify.provenance import Provenance
     from tfport.fix.options import FixOptions
+    from tfport.fix.result import Fixed
     from tfport.fix.tfjs import fix_tfjs
+    from tfport.fix.tfjs_layers import fix_tfjs_layers
     from tfport.formats.tfjs.write import parse_quantization
 
     target = parse_target(args.target or TFJS)
-    if target.kind != TFJS_KIND:
+    if target.tfjs is None:
         raise Error(f"--for {args.target}: expected a release of TensorFlow.js, such as tfjs==4.22.0")
     quantization = parse_quantization(args.quantize)
     with show_progress(f"exporting {args.model}") as progress:
         model, _ = load_runnable_model(args)
         options = FixOptions(signatures=_signatures(args), fetches=tuple(args.fetch), feeds=tuple(args.feed))
-        fixed = fix_tfjs(model, target, options, progress, quantization)
+        fixed: Fixed
+        if args.format == TFJS_LAYERS:
+            fixed = fix_tfjs_layers(model, target.tfjs, options, progress, quantization)
+        else:
+            fixed = fix_tfjs(model, target, options, progress, quantization)
         fixed.provenance = Provenance(args.command_line)
         if fixed.ok:
             fixed.save(args.output)

@@ -53,6 +53,12 @@ class TfjsSource:
         """The ops that it answers as TensorFlow does, sorted."""
         return sorted(op for op in self._record["ops"] if not self.problem(op) and op in known_ops())
 
+    @property
+    def layers(self) -> list[str]:
+        """The classes of Keras that it has: layers, models, initializers and others."""
+        names: list[str] = self._record["layers"]
+        return names
+
     def knows(self, op: str) -> bool:
         """Whether its converter lists an op."""
         return op in self._record["ops"]
