@@ -111,7 +111,8 @@ class OpFacts:
     """What the cases of an op show in one release."""
 
     def __init__(self) -> None:
-        self.kernels: set[str] = set()
+        self.kernels: set[str] | None = None
+        """Those that all of its right cases call."""
         self.errors: list[str] = []
         self.outcomes: set[str] = set()
         self.values: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
@@ -120,7 +121,8 @@ class OpFacts:
 
     def add(self, attrs: dict[str, Attr], outcome: str, kernels: list[str], error: str) -> None:
         self.outcomes.add(outcome)
-        self.kernels |= set(kernels if outcome == RIGHT else ())
+        if outcome == RIGHT:
+            self.kernels = set(kernels) if self.kernels is None else self.kernels & set(kernels)
         self.errors += [error] if error else []
         for name, value in attrs.items():
             if isinstance(value, DType | str | bool):
@@ -191,7 +193,7 @@ def main(*versions: str) -> None:
         for op in sorted(ops):
             of_op = facts.get(op, OpFacts())
             entry = {
-                "kernels": sorted(of_op.kernels),
+                "kernels": sorted(of_op.kernels or ()),
                 "refused": of_op.refused,
                 "outputs": of_op.outputs,
                 "problem": of_op.problem,

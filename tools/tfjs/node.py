@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import subprocess
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from tfport.formats.tfjs.write import stored_array
 SCRIPT = Path(__file__).with_name("run_models.cjs")
 PACKAGES = ("tfjs", "tfjs-backend-wasm")
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "tfport/tfjs"
+MOST_SECONDS = 90
 TYPES = {"float32": np.float32, "int32": np.int32, "bool": np.bool_, "complex64": np.complex64}
 
 
@@ -76,12 +78,17 @@ class NodeProcess:
         assert process.stdout is not None
         process.stdin.write(line + "\n")
         process.stdin.flush()
-        while text := process.stdout.readline():
-            if text.startswith("{"):  # TensorFlow.js prints advice, too
-                answer: dict[str, Any] = json.loads(text)
-                return answer
+        limit = threading.Timer(MOST_SECONDS, process.kill)
+        limit.start()
+        try:
+            while text := process.stdout.readline():
+                if text.startswith("{"):  # TensorFlow.js prints advice, too
+                    answer: dict[str, Any] = json.loads(text)
+                    return answer
+        finally:
+            limit.cancel()
         self._process = None
-        return {"error": "the process ended"}
+        return {"error": "the process ended, or was too slow"}
 
     def close(self) -> None:
         if self._process is not None:

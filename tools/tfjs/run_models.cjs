@@ -62,8 +62,10 @@ async function answer(job) {
   const feeds = Object.fromEntries(Object.entries(job.feeds).map(([name, t]) => [name, tensor(t)]));
   let out;
   if (job.layers) {
-    const inputs = Object.values(feeds);
-    out = model.predict(inputs.length === 1 ? inputs[0] : inputs);
+    const given = Object.values(feeds);
+    const inputs = given.map((t, i) => feeds[(model.inputNames || [])[i]] || t);
+    const all = [].concat(model.predict(inputs.length === 1 ? inputs[0] : inputs));
+    out = job.fetches.map((name, i) => all[model.outputNames.indexOf(name)] || all[i]);
   } else {
     out = await model.executeAsync(feeds, job.fetches);
   }

@@ -8,7 +8,7 @@ as a graph model (`fix.tfjs`) they run.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,26 +53,38 @@ def fix_tfjs_layers(
 
 
 def _only_known(write_h5: Write, release: TfjsSource, where: str) -> None:
-    missing = sorted({name for name in _classes(_read(write_h5).config) if name not in release.layers})
-    if missing:
+    if problems := list(dict.fromkeys(_problems(_read(write_h5).config, release.layers))):
         raise CannotRun(
-            f"{where}: tfjs {release.version} has no layer {', '.join(missing)}; "
+            f"{where}: tfjs {release.version} has no {', '.join(problems)}; "
             "`--format tfjs` writes a graph model, which needs no layers"
         )
 
 
-def _classes(config: Any) -> Iterator[str]:
-    """The classes of a model's layers, those of inner models and wrapped layers too."""
-    if isinstance(config, Mapping):
-        inner = config.get("config")
-        if isinstance(inner, Mapping):
-            if "layers" in inner or "name" in inner:
-                yield str(config.get("class_name"))
-            yield from _classes(inner.get("layers"))
-            yield from _classes(inner.get("layer"))
-    elif isinstance(config, list):
+def _problems(config: Any, known: Collection[str]) -> Iterator[str]:
+    """Layers and activations of a configuration that are not known, those of inner models and layers too."""
+    if isinstance(config, list):
         for item in config:
-            yield from _classes(item)
+            yield from _problems(item, known)
+        return
+    inner = config.get("config") if isinstance(config, Mapping) else None
+    if not isinstance(inner, Mapping):
+        return
+    class_name = str(config["class_name"])
+    if class_name not in known:
+        yield f"layer {class_name}"
+    if inner.get("reset_after"):
+        yield f"{class_name} with reset_after"
+    for option in ("activation", "recurrent_activation"):
+        name = inner.get(option)
+        if isinstance(name, str) and not {name, _camel_case(name)}.intersection(known):
+            yield f"activation {name}"
+    for option in ("layers", "layer", "cell", "cells", "backward_layer"):
+        yield from _problems(inner.get(option), known)
+
+
+def _camel_case(name: str) -> str:
+    first, *more = name.split("_")
+    return first + "".join(map(str.capitalize, more))
 
 
 def _writer(write_h5: Write, quantization: Quantization) -> Write:
