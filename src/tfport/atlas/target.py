@@ -11,12 +11,13 @@ from typing import Any, Protocol
 from tfport.atlas.atlas import Build
 from tfport.atlas.keras_releases import KerasRelease, keras_of_tensorflow
 from tfport.atlas.lite.releases import LiteRegistry, lite_of_tensorflow
+from tfport.atlas.tfjs.releases import TfjsSource
 from tfport.registry.registry import OpRegistry, Source
 from tfport.startup.dataclass import dataclass, field
 
 DEVICES = ("cpu", "gpu")
 OURS = "tfport"
-CONVERTER_KIND, KERAS_KIND, LITE_KIND = "converter", "keras", "lite"
+CONVERTER_KIND, KERAS_KIND, LITE_KIND, TFJS_KIND = "converter", "keras", "lite", "tfjs"
 
 
 class DiagnosedLibrary(Source, Protocol):
@@ -42,7 +43,7 @@ class Target:
     addons: tuple[Build, ...] = ()
     device: str = "cpu"
     kind: str = "tensorflow"
-    """`tensorflow`, `serving`, `reduced`, `recorded`, `keras`, `lite`, `converter` or `tfport`."""
+    """`tensorflow`, `serving`, `reduced`, `recorded`, `keras`, `lite`, `converter`, `tfjs` or `tfport`."""
     notes: list[str] = field(default_factory=list)
     """What was derived, not recorded."""
     capability: str | None = None
@@ -57,6 +58,8 @@ class Target:
     """Notes that matter only for Keras files."""
     named_lite: LiteRegistry | None = None
     """The TensorFlow Lite interpreter that its text names, if it names one."""
+    tfjs: TfjsSource | None = None
+    """The release of TensorFlow.js and its backend, if the target is one."""
     converter: str = ""
     """The TensorFlow release of the TensorFlow Lite converter, if the target is one."""
     delegate: str | None = None

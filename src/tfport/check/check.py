@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from tfport.atlas.target import CONVERTER_KIND, KERAS_KIND, LITE_KIND, Target
+from tfport.atlas.target import CONVERTER_KIND, KERAS_KIND, LITE_KIND, TFJS_KIND, Target
 from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import CHECKS, ERROR, LOAD, RUN, Finding
 from tfport.check.loader_stages import FIRST, MAIN_GRAPH, SKIPPED
@@ -87,10 +87,18 @@ def runs_on(
     It runs `as_written` if the target also ignores no attribute of the nodes that it runs.
     """
     if _may_need_another_loader(model, target):
-        from tfport.check.keras_lite_results import conversion, keras_load, lite_load, loading_target
+        from tfport.check.keras_lite_results import (
+            conversion,
+            keras_load,
+            lite_load,
+            loading_target,
+            tfjs_load,
+        )
 
         if target.kind == CONVERTER_KIND:
             return _judged(*conversion(model, target)).verdict == RUNS
+        if target.kind == TFJS_KIND:
+            return _judged(*tfjs_load(model, target)).verdict == RUNS
         if model.model.lite is not None:
             return target.lite is not None and _judged(*lite_load(model, target)).verdict == RUNS
         if loader == KERAS and model.model.keras is not None and target.keras is None:
@@ -105,7 +113,7 @@ def runs_on(
 def _may_need_another_loader(model: CheckedModel, target: Target) -> bool:
     """Whether to ask `check.keras_lite_results`: for a file or a target that is not TensorFlow's alone."""
     is_file = model.model.lite is not None or model.model.keras is not None
-    return is_file or target.kind in (CONVERTER_KIND, KERAS_KIND, LITE_KIND)
+    return is_file or target.kind in (CONVERTER_KIND, KERAS_KIND, LITE_KIND, TFJS_KIND)
 
 
 def _loader(name: str, model: CheckedModel, target: Target, soft_placement: bool | None) -> Loader:

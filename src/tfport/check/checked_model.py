@@ -47,7 +47,7 @@ from tfport.graph.graph import Node
 from tfport.graph.graph_outputs import graph_outputs
 from tfport.graph.model import Model
 from tfport.graph.op_facts.kinds import CALLS
-from tfport.graph.reach import every_node
+from tfport.graph.reach import called_by, every_node, needed_by
 from tfport.graph.usage import LABEL, Usage, usages
 from tfport.registry.kernels import Kernel
 from tfport.registry.resolve import Resolver
@@ -104,6 +104,18 @@ class CheckedModel:
         if key not in self._results:
             self._results[key] = list(function(self, *arguments))
         return self._results[key]
+
+    def needed_nodes(self) -> list[Node]:
+        """The nodes that the requested signatures need, with those of the functions that they call."""
+        signatures = [s for name, s in self.model.signatures.items() if name in self.signatures]
+        if self.outputs is not None:
+            signatures.append(self.outputs.signature)
+        ends = [value.node for signature in signatures for value in self.model.ends_of(signature)]
+        fed = [value for signature in signatures for value in self.model.starts_of(signature)]
+        needed = needed_by(ends, fed)
+        functions = called_by(needed)
+        inside = [node for function in functions.values() for node in function]
+        return [node for node in (*needed, *inside) if node.op not in functions]
 
     @cached_property
     def usages(self) -> Sequence[Usage]:

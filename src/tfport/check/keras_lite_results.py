@@ -1,4 +1,4 @@
-"""What loads a model other than TensorFlow: Keras, a TensorFlow Lite interpreter, or its converter.
+"""What loads a model other than TensorFlow: Keras, TensorFlow.js, a TensorFlow Lite interpreter, or its converter.
 
 Imported only for their files and targets: most checks need none of it. `check.check` judges the findings.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tfport.atlas.target import CONVERTER_KIND, Target
+from tfport.atlas.target import CONVERTER_KIND, TFJS_KIND, Target
 from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import LOAD, Finding
 from tfport.check.findings.keras_loader import no_saved_models
@@ -16,6 +16,7 @@ from tfport.check.keras.saved_model import is_asked_of_keras, tensorflow_of
 from tfport.check.lite.check_lite_file import lite_findings, lite_target, loads_lite_file
 from tfport.check.lite.converter import conversion_findings, converts
 from tfport.check.loaders import KERAS, LITE
+from tfport.check.tfjs import tfjs_findings
 
 OtherLoad = tuple[Target, str, list[Finding]]
 """What loads the model, its name as a loader, and the findings."""
@@ -25,6 +26,8 @@ def other_load(model: CheckedModel, target: Target, loaders: Sequence[str] | Non
     """What another loader than those of TensorFlow does; None if one of these loads the model."""
     if converts(model, target):
         return conversion(model, target)
+    if target.kind == TFJS_KIND:
+        return tfjs_load(model, target)
     if loads_lite_file(model.model, target, loaders):
         return lite_load(model, target)
     return keras_load(model, target, loaders)
@@ -44,6 +47,11 @@ def lite_load(model: CheckedModel, target: Target) -> OtherLoad:
 def conversion(model: CheckedModel, target: Target) -> OtherLoad:
     """What the TensorFlow Lite converter of a release does with a model."""
     return target, CONVERTER_KIND, [f.on_target(target) for f in conversion_findings(model, target)]
+
+
+def tfjs_load(model: CheckedModel, target: Target) -> OtherLoad:
+    """What a release of TensorFlow.js does with a model, as its graph model."""
+    return target, TFJS_KIND, [f.on_target(target) for f in tfjs_findings(model, target)]
 
 
 def _stopped(model: CheckedModel, finding: Finding) -> frozenset[str]:

@@ -7,14 +7,14 @@ from contextlib import suppress
 
 from tfport.atlas.resolve.releases import release_of, releases
 from tfport.atlas.resolve.targets import resolve_targets
-from tfport.atlas.target import CONVERTER_KIND, KERAS_KIND, LITE_KIND, Target
+from tfport.atlas.target import CONVERTER_KIND, KERAS_KIND, LITE_KIND, TFJS_KIND, Target
 from tfport.atlas.versions import version_key
 from tfport.check.check import runs_on
 from tfport.check.checked_model import CheckedModel
 from tfport.errors import Error
 from tfport.startup.dataclass import dataclass, replace
 
-PACKAGES = (CONVERTER_KIND, KERAS_KIND, LITE_KIND)
+PACKAGES = (CONVERTER_KIND, KERAS_KIND, LITE_KIND, TFJS_KIND)
 """Kinds of targets that are one package without TensorFlow."""
 SERVING = "tensorflow-serving>=1.0"
 MOST_OPS = 4

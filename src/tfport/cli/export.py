@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import argparse
-import math
 import os
 from typing import TYPE_CHECKING, Any
 
 from tfport.cli.arguments import add_json, add_outputs
 from tfport.cli.commands import command
 from tfport.cli.model_arguments import add_runnable_model, load_runnable_model
-from tfport.cli.signature_arguments import add_signature_changes, signature_changes
+from tfport.cli.other_exports import (
+    LITE,
+    OTHER_FORMATS,
+    WEIGHTS,
+    add_format_options,
+    check_format_options,
+    options_of,
+)
+from tfport.cli.signature_arguments import add_signature_changes
 from tfport.errors import Error
 
 if TYPE_CHECKING:
-    from tfport.fix.options import FixOptions
-    from tfport.fix.result import Fixed
     from tfport.graph.model import Model
 
 VERSION = 1
-ONNX, LITE, GRAPH_DEF, SAVED_MODEL, WEIGHTS = "onnx", "tflite", "graph_def", "saved_model", "weights"
+ONNX, GRAPH_DEF, SAVED_MODEL = "onnx", "graph_def", "saved_model"
 SUFFIXES = {
     ".onnx": ONNX, ".tflite": LITE, ".pb": GRAPH_DEF, "": SAVED_MODEL,
     ".safetensors": WEIGHTS, ".npz": WEIGHTS,
 }  # fmt: skip
 WEIGHTS_IN_HDF5 = ("weights.h5", "weights.hdf5")
-LAYOUTS = ("tensorflow", "torch")
 
 
 @command(
@@ -44,30 +48,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--for", dest="target", metavar="TARGET", help="release that must run it, such as tensorflow==1.15.5"
     )
-    parser.add_argument(
-        "--weights", choices=("float16", "int8"), help="store the weights of a .tflite file in fewer bits"
-    )
-    parser.add_argument(
-        "--tolerance", type=float, metavar="X",
-        help="largest difference of outputs, relative to their largest number, for --weights (default: 0.05)",
-    )  # fmt: skip
+    add_format_options(parser)
     add_outputs(parser)
     add_signature_changes(parser)
-    parser.add_argument(
-        "--layout", choices=LAYOUTS, help="axes of kernels in a file of weights (default: tensorflow)"
-    )
     add_json(parser)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    kind = _kind(args.output)
-    if kind == WEIGHTS or args.layout:
-        return _export_weights(args, kind)
-    if kind == LITE:
-        return _lite(args)
-    if args.weights or args.tolerance is not None:
-        raise Error(f"{args.output}: --weights and --tolerance are for FILE.tflite")
+    kind = args.format or _kind(args.output)
+    check_format_options(args, kind)
+    if kind in OTHER_FORMATS:
+        return OTHER_FORMATS[kind](args)
     if args.target:
         return _export_for(args, kind)
     report = _onnx(args) if kind == ONNX else _tensorflow(args, kind)
@@ -114,7 +106,7 @@ def _onnx(args: argparse.Namespace) -> dict[str, Any]:
 
     with show_progress(f"exporting {args.model}"):
         model, registry = load_runnable_model(args)
-        options = _options(args)
+        options = options_of(args)
         if options.signature_changes:
             from tfport.fix.export import saved_with
 
@@ -140,7 +132,7 @@ def _tensorflow(args: argparse.Namespace, kind: str) -> dict[str, Any]:
     with show_progress(f"exporting {args.model}"):
         model, _ = load_runnable_model(args)
         written, signatures = export_model(
-            model, args.output, as_graph=kind == GRAPH_DEF, options=_options(args)
+            model, args.output, as_graph=kind == GRAPH_DEF, options=options_of(args)
         )
     inputs = [tensor for s in signatures.values() for spec in s.inputs.values() for tensor in spec.tensors]
     outputs = [tensor for s in signatures.values() for spec in s.outputs.values() for tensor in spec.tensors]
@@ -154,41 +146,6 @@ def _tensorflow(args: argparse.Namespace, kind: str) -> dict[str, Any]:
     }
 
 
-def _export_weights(args: argparse.Namespace, kind: str) -> int:
-    from tfport.cli.progress import show_progress
-    from tfport.fix.weights_file import write_weights
-
-    if kind != WEIGHTS:
-        raise Error(f"--layout is for weights; {args.output} is a model, whose kernels have one layout")
-    if args.target or args.signature or args.fetch or args.feed or signature_changes(args):
-        raise Error("a file of weights has no signatures and no target: leave out those options")
-    with show_progress(f"exporting {args.model}"):
-        model, _ = load_runnable_model(args)
-        weights = write_weights(model, args.output, args.layout or LAYOUTS[0])
-    elements = sum(math.prod(weight.shape) for weight in weights)
-    if args.json:
-        from tfport.cli.output import print_json
-
-        names = {weight.name: list(weight.shape) for weight in weights}
-        print_json(
-            {"version": VERSION, "model": args.model, "output": args.output, "kind": kind, "weights": names}
-        )
-    else:
-        print(f"{args.output}: {len(weights):,} arrays, {elements:,} elements")
-    return 0
-
-
-def _options(args: argparse.Namespace) -> FixOptions:
-    from tfport.fix.options import FixOptions
-
-    return FixOptions(
-        signatures=(args.signature,) if args.signature else None,
-        signature_changes=signature_changes(args),
-        fetches=tuple(args.fetch),
-        feeds=tuple(args.feed),
-    )
-
-
 def _variables(model: Model) -> int:
     from tfport.graph.state import variables
 
@@ -196,6 +153,7 @@ def _variables(model: Model) -> int:
 
 
 def _export_for(args: argparse.Namespace, kind: str) -> int:
+    from tfport.cli.output import show_fixed
     from tfport.cli.progress import show_progress
     from tfport.cli.target_argument import parse_target
     from tfport.fix.certify.provenance import Provenance
@@ -206,39 +164,8 @@ def _export_for(args: argparse.Namespace, kind: str) -> int:
     target = parse_target(args.target)
     model, _ = load_runnable_model(args)
     with show_progress(f"exporting {args.model}"):
-        fixed = export_for(model, target, as_graph=kind == GRAPH_DEF, options=_options(args))
+        fixed = export_for(model, target, as_graph=kind == GRAPH_DEF, options=options_of(args))
         fixed.provenance = Provenance(args.command_line)
         if fixed.ok:
             fixed.save(args.output)
     return show_fixed(fixed, args)
-
-
-def _lite(args: argparse.Namespace) -> int:
-    """A TensorFlow Lite file, compared with the model, and its certificate."""
-    from tfport.cli.progress import show_progress
-    from tfport.cli.target_argument import parse_target
-    from tfport.fix.certify.provenance import Provenance
-    from tfport.fix.lite.export import LiteExportOptions, export_lite, usual_interpreter
-
-    target = parse_target(args.target or usual_interpreter())
-    model, registry = load_runnable_model(args)
-    with show_progress(f"exporting {args.model}"):
-        lite = LiteExportOptions(args.weights, args.tolerance)
-        fixed = export_lite(model, target, args.output, _options(args), lite, registry)
-        fixed.provenance = Provenance(args.command_line)
-        if fixed.ok:
-            fixed.save(args.output)
-    return show_fixed(fixed, args)
-
-
-def show_fixed(fixed: Fixed, args: argparse.Namespace) -> int:
-    """Print the result of a rewrite; returns the exit code."""
-    if args.json:
-        from tfport.cli.output import print_json
-
-        print_json({**fixed.to_json(), "output": args.output if fixed.ok else None})
-    else:
-        from tfport.reports.console import show_result
-
-        show_result(fixed)
-    return 0 if fixed.ok else 1

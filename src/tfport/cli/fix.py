@@ -146,7 +146,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _rewrite(args: argparse.Namespace) -> int:
     import tfport
-    from tfport.cli.export import show_fixed
+    from tfport.cli.output import show_fixed
     from tfport.cli.progress import show_progress
     from tfport.cli.target_argument import parse_target
     from tfport.fix.fix_to import fix_to

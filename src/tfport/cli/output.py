@@ -13,6 +13,7 @@ from tfport.errors import Error
 if TYPE_CHECKING:
     import argparse
 
+    from tfport.fix.result import Fixed
     from tfport.rendering import RenderedResult
     from tfport.reports.check.formats import ReportLayout
     from tfport.reports.console import Render
@@ -21,6 +22,17 @@ if TYPE_CHECKING:
 def print_json(value: dict[str, Any]) -> None:
     json.dump(value, sys.stdout, indent=1, ensure_ascii=False)
     print()
+
+
+def show_fixed(fixed: Fixed, args: argparse.Namespace) -> int:
+    """Print the result of a rewrite; returns the exit code."""
+    if args.json:
+        print_json({**fixed.to_json(), "output": args.output if fixed.ok else None})
+    else:
+        from tfport.reports.console import show_result
+
+        show_result(fixed)
+    return 0 if fixed.ok else 1
 
 
 def print_result(result: RenderedResult, args: argparse.Namespace, **options: bool) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from enum import Enum
 
-from tfport.atlas.target import Target
+from tfport.atlas.target import TFJS_KIND, Target
 from tfport.check.check import RUNS
 from tfport.check.check_report import CheckReport, check_model
 from tfport.check.devices import is_local, is_present, is_valid_name
@@ -36,6 +36,7 @@ from tfport.fix.structure.signature_outputs import (
     feeds_to_placeholders,
     return_inputs_through_identities,
 )
+from tfport.fix.structure.tfjs_form import keep_filling, to_one_graph
 from tfport.fix.structure.transposes import cancel_transposes
 from tfport.fix.xla_programs import expand_modules
 from tfport.formats.saved_model.signature import SAVED_MODEL
@@ -61,6 +62,7 @@ class ModelForm(Enum):
     FROZEN = "with variables as constants"
     KERAS = "as a Keras file"
     LITE = "as a TensorFlow Lite file"
+    TFJS = "as a TensorFlow.js graph model"
 
 
 @dataclass
@@ -81,6 +83,10 @@ class FixAttempt:
     @property
     def runs(self) -> bool:
         """Whether the target loads and runs the model, and ignores no attribute that matters."""
+        if self.form is ModelForm.TFJS and (self.stuck or self.reasons):
+            return (
+                False  # of a model that is no graph model yet, the report leaves out what conversion changes
+            )
         return self.report.verdict == RUNS and not any(map(_is_ignored, self.stuck))
 
 
@@ -96,12 +102,14 @@ def _is_ignored(stuck: Stuck) -> bool:
     )
 
 
-def forms_for(model: Model, options: FixOptions) -> Sequence[ModelForm]:
+def forms_for(model: Model, target: Target, options: FixOptions) -> Sequence[ModelForm]:
     """The forms worth trying, in order."""
+    if target.kind == TFJS_KIND:
+        return (ModelForm.TFJS,)
     if options.freeze:
         return (ModelForm.FROZEN,)
     ops = {node.op for node in every_node(model.graph)}
-    left_out = {ModelForm.KERAS, ModelForm.LITE}  # `fix.keras` and `fix.lite` write them
+    left_out = {ModelForm.KERAS, ModelForm.LITE, ModelForm.TFJS}  # `fix.keras` and `fix.lite` write them
     left_out |= set() if ops.intersection(VARIABLES) else {ModelForm.FROZEN}
     left_out |= set() if ops.intersection((*FUNCTIONAL, XLA_PROGRAM)) else {ModelForm.LOWERED}
     left_out |= {ModelForm.AS_IT_IS} if options.fetches and not model.signatures else set()  # not extracted
@@ -144,7 +152,7 @@ def attempt(model: Model, target: Target, form: ModelForm, options: FixOptions) 
     if any(finding.stage and finding.code in ABOUT_SHAPES_IN_FILE for finding in report.findings):
         drop_inferred_shapes(work, journal)
         report = _check(work, target, options, fetches)
-    if form is ModelForm.FROZEN and work.checkpoint is not None:
+    if form in (ModelForm.FROZEN, ModelForm.TFJS) and work.checkpoint is not None:
         work.checkpoint.release_memory()  # constants are read from it again when needed
     return FixAttempt(form, work, journal, report, stuck, reasons, keys, options)
 
@@ -194,7 +202,11 @@ def _flatten(
 ) -> tuple[set[str] | None, list[str]]:
     """Convert the model to TF1's form; returns the tensors it restores, and why some structure stays."""
     variables = to_session_form(model, _ends(model, options), journal)
-    reasons = _frozen(model, variables, journal, options) if form is ModelForm.FROZEN else []
+    if form is ModelForm.TFJS:
+        to_one_graph(model, journal)
+        prune(model, [*_ends(model, options), *model.init_nodes], journal)
+    is_frozen = form in (ModelForm.FROZEN, ModelForm.TFJS)
+    reasons = _frozen(model, variables, journal, options) if is_frozen else []
     if checker.definition("IdentityN") is None:
         bypassed = bypass_op(model, "IdentityN")
         journal.changed(
@@ -204,8 +216,11 @@ def _flatten(
     restructuring = Restructuring(model, checker, journal, lower=form is ModelForm.LOWERED)
     restructuring.run()
     reasons += restructuring.reasons
-    if not variables:
-        is_frozen = form is ModelForm.FROZEN or model.checkpoint_prefix is not None
+    if form is ModelForm.TFJS:
+        keep_filling(model)
+        prune(model, [*_ends(model, options), *model.init_nodes], journal)
+    if not variables or form is ModelForm.TFJS:
+        is_frozen = is_frozen or model.checkpoint_prefix is not None
         return (set() if is_frozen and model.format is SAVED_MODEL else None), reasons
     ordered = sorted(variables.values(), key=lambda variable: variable.name)
     saver = add_saver(model.graph, ordered, saves=checker.definition("SaveV2") is not None)

@@ -56,7 +56,7 @@ def fix_model(
 def _best(model: Model, target: Target, options: FixOptions, progress: Progress) -> FixAttempt:
     """The first form that the target accepts, or the one that leaves the fewest errors."""
     tried: list[FixAttempt] = []
-    for form in forms_for(model, options):
+    for form in forms_for(model, target, options):
         progress(f"rewriting, {form.value}")
         tried.append(attempt(model, target, form, options))
         if tried[-1].runs:

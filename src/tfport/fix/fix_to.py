@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfport.atlas.target import CONVERTER_KIND, KERAS_KIND, LITE_KIND, Target
+from tfport.atlas.target import CONVERTER_KIND, KERAS_KIND, LITE_KIND, TFJS_KIND, Target
 from tfport.errors import Error
 from tfport.fix.export import export_for
 from tfport.fix.fix import Progress, fix_model
@@ -11,6 +11,7 @@ from tfport.fix.keras.fix import fix_keras, is_keras_output
 from tfport.fix.lite.fix import SUFFIXES, fix_lite
 from tfport.fix.options import FixOptions
 from tfport.fix.result import Fixed
+from tfport.fix.tfjs import fix_tfjs
 from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.frontends.keras.instance import KerasModel
 from tfport.frontends.keras.saved_model import keras_model_of
@@ -36,6 +37,8 @@ def fix_to(
             f"{target.name} converts models and runs none, so nothing is rewritten for it; "
             f"`tfport check MODEL --on {target.requirement}` says which ops it does not convert"
         )
+    if target.kind == TFJS_KIND:
+        return fix_tfjs(model, target, options, progress)
     if model.lite is not None and (target.kind == LITE_KIND or output.endswith(SUFFIXES)):
         return fix_lite(model, target, output, options, progress)
     if isinstance(model, KerasModel) and (is_keras_output(output) or target.kind == KERAS_KIND):

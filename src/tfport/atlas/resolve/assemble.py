@@ -9,7 +9,9 @@ from tfport.atlas.atlas import Atlas, Build
 from tfport.atlas.choose_keras import ChosenKeras
 from tfport.atlas.lite.converter import PACKAGE as CONVERTER
 from tfport.atlas.lite.releases import ChosenLite
-from tfport.atlas.target import CONVERTER_KIND, KERAS_KIND, LITE_KIND, Target
+from tfport.atlas.target import CONVERTER_KIND, KERAS_KIND, LITE_KIND, TFJS_KIND, Target
+from tfport.atlas.tfjs.releases import PACKAGE as TFJS
+from tfport.atlas.tfjs.releases import tfjs_source
 from tfport.registry.registry import OpRegistry, Selection, Source
 from tfport.startup.dataclass import dataclass, replace
 
@@ -84,6 +86,20 @@ def converter_target(version: str, notes: Sequence[str]) -> Target:
         kind=CONVERTER_KIND,
         notes=[*notes],
         converter=version,
+    )
+
+
+def tfjs_target(version: str, backend: str, notes: Sequence[str]) -> Target:
+    """A release of TensorFlow.js with a backend: a target for models that it may run as graph models."""
+    source = tfjs_source(version, backend)
+    return Target(
+        source.name,
+        f"{TFJS}[{backend}]=={version}",
+        OpRegistry(source.name, [source]),
+        None,
+        kind=TFJS_KIND,
+        notes=[*notes],
+        tfjs=source,
     )
 
 

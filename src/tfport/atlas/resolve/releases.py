@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tfport.atlas.resolve.targets import resolve_targets
-from tfport.atlas.target import CONVERTER_KIND, DEVICES, KERAS_KIND, LITE_KIND, Target
+from tfport.atlas.target import CONVERTER_KIND, DEVICES, KERAS_KIND, LITE_KIND, TFJS_KIND, Target
 from tfport.atlas.versions import version_key
 from tfport.errors import Error
 
@@ -76,5 +76,5 @@ def release_of(target: Target) -> str:
     """The version of a target: that of its TensorFlow, its Keras, its interpreter or its converter."""
     if target.build is not None:
         return target.build.version
-    is_package = target.kind in (CONVERTER_KIND, KERAS_KIND, LITE_KIND)
+    is_package = target.kind in (CONVERTER_KIND, KERAS_KIND, LITE_KIND, TFJS_KIND)
     return target.requirement.partition("==")[2] if is_package else ""

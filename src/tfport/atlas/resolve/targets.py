@@ -7,6 +7,7 @@
     resolve_targets("tensorflow/serving:2.8.0")  or another image, or a Dockerfile
     resolve_targets("keras==3.15.1")             or tf-keras, keras-core: for Keras files
     resolve_targets("ai-edge-litert==2.3.0")     or tflite-runtime: for TensorFlow Lite files
+    resolve_targets("tfjs==4.22.0")              or tfjs[wasm], tfjs[cpu]: TensorFlow.js with a backend
     resolve_targets("ops_to_register.h@tensorflow==1.4.1")
 
 `notes` says what was derived and not recorded.
@@ -55,11 +56,14 @@ from tfport.atlas.resolve.assemble import (
     own_lite,
     reduced_target,
     tensorflow_target,
+    tfjs_target,
     with_keras,
     with_lite,
 )
 from tfport.atlas.target import DEVICES, OURS, Target
 from tfport.atlas.target_text import parse_target_text
+from tfport.atlas.tfjs.releases import BACKENDS, DEFAULT_BACKEND, tfjs_versions
+from tfport.atlas.tfjs.releases import PACKAGE as TFJS
 from tfport.errors import Error, UnreadableFile
 from tfport.formats.files import reason
 from tfport.registry.registry import Source
@@ -118,8 +122,8 @@ class _Resolver:
         self.parts = parse_target_text(text)
 
     def targets(self) -> list[Target]:
-        if converters := self._converters():
-            return converters
+        if alone := self._converters() or self._tfjs():
+            return alone
         keras, notes = self._keras()
         interpreters = self._interpreters()
         if interpreters and not self._names_tensorflow():
@@ -163,6 +167,18 @@ class _Resolver:
             return []
         versions, notes = choose_versions(wanted, converter_releases(), typed=True)
         return [converter_target(version, notes) for version in versions]
+
+    def _tfjs(self) -> list[Target]:
+        """The releases of TensorFlow.js that the text names, `tfjs[wasm]==4.22.0`, with each backend."""
+        wanted = next((part for part in self.parts.typed if part.package == TFJS), None)
+        if wanted is None:
+            return []
+        if unknown := sorted(wanted.extras - set(BACKENDS)):
+            raise Error(f"{TFJS}[{unknown[0]}]: unknown backend; expected {', '.join(BACKENDS)}")
+        plain = replace(wanted, extras=frozenset())
+        versions, notes = choose_versions(plain, tfjs_versions(), typed=True)
+        backends = sorted(wanted.extras) or [DEFAULT_BACKEND]
+        return [tfjs_target(version, backend, notes) for version in versions for backend in backends]
 
     def _interpreters(self) -> list[ChosenLite]:
         """The interpreters that the text names."""

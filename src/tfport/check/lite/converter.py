@@ -22,7 +22,6 @@ from tfport.check.findings.lite_files import (
 from tfport.check.other_format import OtherFormat
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Node, Value
-from tfport.graph.reach import called_by, needed_by
 from tfport.graph.tensors import Tensor
 
 DEPENDS = "other nodes of this op became builtin ops in real conversions, and others not"
@@ -49,7 +48,7 @@ def converts(model: CheckedModel, target: Target) -> bool:
 def conversion_findings(model: CheckedModel, target: Target) -> Iterator[ConversionFinding]:
     """What the converter does not turn into builtin ops, one finding for each op with its types."""
     groups: dict[Key, list[Node]] = defaultdict(list)
-    for node in _nodes(model):
+    for node in model.needed_nodes():
         groups[node.op, _types(node), list_problem(node), is_part_of_gelu(node)].append(node)
     for (op, kinds, problem, of_gelu), nodes in sorted(groups.items(), key=str):
         types = dict(part.split("=") for part in kinds.split())
@@ -85,19 +84,6 @@ def _finding(op: str, outcome: Converted, target: Target) -> ConversionFinding |
         why = DEPENDS if outcome is Converted.DEPENDS else NEVER_TRIED
         return ConversionUnknown(op=op, why=why, doubt=why)
     return ConvertsToFlex(op=op) if op in allowed else NotConvertible(op=op)
-
-
-def _nodes(model: CheckedModel) -> list[Node]:
-    """The nodes that the requested signatures need, with those of the functions that they call."""
-    signatures = [s for name, s in model.model.signatures.items() if name in model.signatures]
-    if model.outputs is not None:
-        signatures.append(model.outputs.signature)
-    ends = [value.node for signature in signatures for value in model.model.ends_of(signature)]
-    fed = [value for signature in signatures for value in model.model.starts_of(signature)]
-    needed = needed_by(ends, fed)
-    functions = called_by(needed)
-    inside = [node for function in functions.values() for node in function]
-    return [node for node in (*needed, *inside) if node.op not in functions]
 
 
 def _defaults(node: Node) -> dict[str, str]:

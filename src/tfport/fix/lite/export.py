@@ -20,6 +20,7 @@ from tfport.errors import CannotRun, Error
 from tfport.fix.attempt import FixAttempt, ModelForm
 from tfport.fix.certify.other_runner import OtherRunner
 from tfport.fix.certify.verify import Progress, verify
+from tfport.fix.export import saved_with
 from tfport.fix.lite.fix import FixedLite, fix_lite
 from tfport.fix.lite.interpreter import LiteInterpreter
 from tfport.fix.lite.rewrite import LiteRewrite
@@ -31,7 +32,6 @@ from tfport.formats.lite.records import LiteFile
 from tfport.formats.lite.write import lite_bytes
 from tfport.frontends.load import load_any_model
 from tfport.graph.model import Model, Signature
-from tfport.graph.save import as_saved_model
 from tfport.runtime.custom.registry import Registry
 from tfport.runtime.engines.litert.translate import lite_model
 from tfport.runtime.export import lowered_signature
@@ -86,8 +86,8 @@ def export_lite(
         raise Error(f"{target.name} has no {FORMAT} interpreter; name one, such as ai-edge-litert==2.3.0")
     if model.lite is not None:
         return fix_lite(model, target, output, options, progress)
-    saved = as_saved_model(model, options.fetches, options.feeds)
-    signatures = _chosen(saved, options)
+    saved = saved_with(model, options)
+    signatures = {name: signature for name, signature in saved.signatures.items() if signature.outputs}
     file = translated(saved, signatures, registry)
     rewrite = LiteRewrite(file, target.lite, options.allow_lossy)
     if lite.weights is not None:
@@ -115,16 +115,6 @@ def export_lite(
         progress=progress,
     )
     return FixedLite(model, target, attempt, verification, data)
-
-
-def _chosen(model: Model, options: FixOptions) -> Mapping[str, Signature]:
-    """The signatures to write: those that the user names, or all that return something."""
-    if options.signatures is None:
-        return {name: signature for name, signature in model.signatures.items() if signature.outputs}
-    if missing := [name for name in options.signatures if name not in model.signatures]:
-        known = ", ".join(model.signatures) or "none"
-        raise CannotRun(f"{model.where}: no signature `{missing[0]}`; signatures: {known}")
-    return {name: model.signatures[name] for name in options.signatures}
 
 
 def translated(

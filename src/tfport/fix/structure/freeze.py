@@ -40,6 +40,9 @@ def freeze(
             reasons.append(str(refusal))
             continue
         _read_instead(graph, node.output(0), _constant(model, variable, node))
+        for waiting in list(node.users):  # a handle is there before anything runs
+            if node in waiting.controls:
+                waiting.set_controls([before for before in waiting.controls if before is not node])
         frozen[node] = variable
     return frozen, reasons
 

@@ -1,0 +1,1 @@
+"""Releases of TensorFlow.js: what their converters and backends have."""

@@ -1,0 +1,135 @@
+"""What a release of TensorFlow.js runs: the ops of its converter, and the kernels of a backend.
+
+Recorded from the npm packages by `tools/atlas/tfjs_releases.py` (`releases.json`). `TfjsSource` is a release as a source of
+ops: their definitions are TensorFlow's, without the attribute values that no recorded case answers rightly, and
+an op has a kernel if the backend has all kernels that its cases called.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import cache, cached_property
+from typing import Any
+
+from tfport.atlas.known_ops import known_ops
+from tfport.formats.proto.graph_pb2 import OpDef
+from tfport.graph.dtypes import DType
+from tfport.registry.kernels import Kernel
+
+PACKAGE = "tfjs"
+BACKENDS = ("cpu", "wasm", "webgl")
+DEFAULT_BACKEND = "webgl"
+"""What TensorFlow.js chooses in a browser."""
+WRONG = "wrong"
+"""The problem of an op whose answers are never TensorFlow's."""
+TYPES = tuple(
+    DType.parse(name)
+    for name in (
+        "float32", "int32", "bool", "string", "complex64", "float16", "float64", "int64", "int8", "uint8",
+        "complex128", "resource", "variant",
+    )
+)  # fmt: skip
+"""The types that its executor knows; it computes with the first five."""
+STRUCTURE = frozenset(
+    """
+    Const Placeholder PlaceholderWithDefault Identity IdentityN NoOp Switch Merge Enter Exit NextIteration
+    LoopCond If StatelessIf While StatelessWhile HashTable HashTableV2
+    """.split()  # noqa: SIM905
+)
+"""Ops that take any type."""
+
+
+class TfjsSource:
+    """A release with a backend."""
+
+    def __init__(self, version: str, backend: str) -> None:
+        self.version, self.backend = version, backend
+        self.name = f"{PACKAGE} {version} ({backend})"
+        self._record = _releases()[version]
+        self._definitions: dict[str, OpDef | None] = {}
+
+    def ops(self) -> list[str]:
+        """The ops that it answers as TensorFlow does, sorted."""
+        return sorted(op for op in self._record["ops"] if not self.problem(op) and op in known_ops())
+
+    @property
+    def layers(self) -> list[str]:
+        """The classes of Keras that it has: layers, models, initializers and others."""
+        names: list[str] = self._record["layers"]
+        return names
+
+    def knows(self, op: str) -> bool:
+        """Whether its converter lists an op."""
+        return op in self._record["ops"]
+
+    def problem(self, op: str) -> str:
+        """The error of an op that it lists and that never works, `wrong` for other answers; or empty."""
+        return str(self._record["ops"].get(op, {}).get("problem", ""))
+
+    def outputs(self, op: str) -> int | None:
+        """How many outputs of an op it has, if not all."""
+        count = self._record["ops"].get(op, {}).get("outputs")
+        return int(count) if count is not None else None
+
+    def missing_kernels(self, op: str) -> list[str]:
+        """The kernels that an op calls and the backend does not have."""
+        needed = self._record["ops"].get(op, {}).get("kernels", ())
+        return [kernel for kernel in needed if kernel not in self._kernels]
+
+    @cached_property
+    def _kernels(self) -> frozenset[str]:
+        return frozenset(self._record["kernels"][self.backend])
+
+    def definition(self, op: str) -> OpDef | None:
+        """TensorFlow's definition with the attribute values that work; None for an op that does not."""
+        if op not in self._definitions:
+            known = known_ops().get(op) if self.knows(op) and not self.problem(op) else None
+            self._definitions[op] = _restricted(known, self._refused(op)) if known is not None else None
+        return self._definitions[op]
+
+    def kernels(self, op: str) -> list[Kernel]:
+        """One kernel for the types that work; none if the backend lacks one that the op calls."""
+        definition = self.definition(op)
+        if definition is None or self.missing_kernels(op):
+            return []
+        if op in STRUCTURE:
+            return [Kernel(op, "CPU")]
+        refused = self._refused(op)
+        names = [attr.name for attr in definition.attr if attr.type in ("type", "list(type)")]
+        allowed = {
+            name: tuple(dtype for dtype in TYPES if dtype.name not in refused.get(name, ())) for name in names
+        }
+        return [Kernel(op, "CPU", allowed)]
+
+    def _refused(self, op: str) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = self._record["ops"].get(op, {}).get("refused", {})
+        return found
+
+
+def _restricted(known: OpDef, refused: dict[str, list[str]]) -> OpDef:
+    """A definition whose attributes do not allow the refused texts."""
+    changed = OpDef()
+    changed.CopyFrom(known)
+    for attr in changed.attr:
+        if attr.type == "string" and attr.name in refused and attr.HasField("allowed_values"):
+            kept = [text for text in attr.allowed_values.list.s if text.decode() not in refused[attr.name]]
+            attr.allowed_values.list.s[:] = kept
+    return changed
+
+
+def tfjs_versions() -> list[str]:
+    """The recorded releases, the oldest first."""
+    return list(_releases())
+
+
+@cache
+def tfjs_source(version: str, backend: str) -> TfjsSource:
+    return TfjsSource(version, backend)
+
+
+@cache
+def _releases() -> dict[str, Any]:
+    with open(os.path.join(os.path.dirname(__file__), "releases.json"), encoding="utf-8") as file:
+        releases: dict[str, Any] = json.load(file)["releases"]
+    return releases

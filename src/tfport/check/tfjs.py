@@ -1,0 +1,90 @@
+"""Will TensorFlow.js run a model, once it is a graph model? Asked of the record of a release and a backend.
+
+Calls, variables and assertions do not count: conversion inlines, freezes and drops them. The rest is resolved
+node by node, as for `fix`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfport.atlas.target import Target
+from tfport.atlas.tfjs.releases import WRONG, TfjsSource
+from tfport.check.checked_model import CheckedModel
+from tfport.check.findings.tfjs_models import (
+    TfjsBrokenOp,
+    TfjsFinding,
+    TfjsMissingKernel,
+    TfjsUnknownOp,
+    TfjsUnsupportedNode,
+)
+from tfport.check.other_format import OtherFormat
+from tfport.graph.graph import Function
+from tfport.graph.usage import Usage, usages
+from tfport.registry.resolve import Resolver
+from tfport.registry.unresolved import Question, Unresolved
+
+CONVERTED = frozenset(
+    """
+    PartitionedCall StatefulPartitionedCall VarHandleOp ReadVariableOp Variable VariableV2 VarIsInitializedOp
+    Assert ResourceGather
+    """.split()  # noqa: SIM905
+)
+"""Ops that conversion inlines, freezes or drops."""
+MATTERS = (Question.ATTR_VALUE, Question.KERNEL_TYPE)
+
+
+def tfjs_findings(model: CheckedModel, target: Target) -> Iterator[TfjsFinding]:
+    """What a release of TensorFlow.js does not run, one finding for each op with its problem."""
+    model.model.require_graph()
+    if model.model.lite is not None and not len(model.model.graph):
+        raise OtherFormat(
+            f"{model.model.where} is a TensorFlow Lite file", "name an interpreter", target.kind
+        )
+    source, resolver, seen = target.tfjs, Resolver(), set[str]()
+    assert source is not None
+    nodes = [node for node in model.needed_nodes() if node.op not in CONVERTED]
+    for usage in usages(nodes):
+        for finding in _problems(usage, source, target, resolver):
+            if finding.message not in seen:
+                seen.add(finding.message)
+                finding.nodes = list(usage.nodes)
+                finding.signatures = sorted(model.signatures)
+                yield finding
+
+
+def _problems(usage: Usage, source: TfjsSource, target: Target, resolver: Resolver) -> Iterator[TfjsFinding]:
+    op = usage.op
+    if isinstance(usage.nodes[0].graph, Function) and op in usage.nodes[0].graph.library.functions:
+        return
+    if not source.knows(op):
+        yield TfjsUnknownOp(op=op, on=target)
+    elif problem := source.problem(op):
+        yield TfjsBrokenOp(op=op, on=target, problem="" if problem == WRONG else problem)
+    elif missing := source.missing_kernels(op):
+        yield TfjsMissingKernel(op=op, on=target, kernel=missing[0], backend=source.backend)
+    else:
+        for answer in resolver.unresolved(usage, target.registry, ("CPU",), 0):
+            if answer.question in MATTERS:
+                yield TfjsUnsupportedNode(op=op, on=target, what=_what(answer, usage))
+        count = source.outputs(op)
+        if count is not None and any(
+            node.output(i).uses for node in usage.nodes for i in _others(node, count)
+        ):
+            yield TfjsUnsupportedNode(op=op, on=target, what=f"an output after the first {count}")
+
+
+def _others(node: object, count: int) -> range:
+    return range(count, len(getattr(node, "outputs", ())))
+
+
+def _what(answer: Unresolved, usage: Usage) -> str:
+    if answer.question is Question.ATTR_VALUE:
+        actual = answer.actual.decode() if isinstance(answer.actual, bytes) else answer.actual
+        return f"{answer.attr}={actual}"
+    types = [f"{name}={value}" for name, value in sorted(usage.attrs.items()) if _is_limited(name, answer)]
+    return " ".join(types) or "its types"
+
+
+def _is_limited(name: str, answer: Unresolved) -> bool:
+    return any(name in kernel.constraints for kernel in answer.kernels)

@@ -1,0 +1,51 @@
+"""Rewrite a model for TensorFlow.js, and write it as a graph model.
+
+One signature, variables as constants, branches and loops in the main graph, assertions dropped, and only ops that the
+release and its backend run, by the same rules and with the same comparison as for a release of TensorFlow.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import fields
+
+from tfport.atlas.target import Target
+from tfport.fix.export import saved_with
+from tfport.fix.fix import Progress, fix_model
+from tfport.fix.options import FixOptions
+from tfport.fix.result import Fixed
+from tfport.formats.tfjs.write import Quantization
+from tfport.graph.model import Model
+from tfport.graph.save_tfjs import NO_QUANTIZATION, chosen_signature, save_tfjs
+from tfport.startup.dataclass import dataclass, replace
+
+PLACEHOLDERS = ("Placeholder", "PlaceholderWithDefault")
+
+
+@dataclass
+class FixedTfjs(Fixed):
+    """A model rewritten for TensorFlow.js."""
+
+    quantization: Quantization = NO_QUANTIZATION
+
+    def _write(self, path: str | os.PathLike[str]) -> str:
+        save_tfjs(self.model, path, self.quantization)
+        return str(path)
+
+
+def fix_tfjs(
+    model: Model,
+    target: Target,
+    options: FixOptions,
+    progress: Progress = lambda doing: None,
+    quantization: Quantization = NO_QUANTIZATION,
+) -> FixedTfjs:
+    """Rewrite one signature of a model for a release of TensorFlow.js."""
+    saved = saved_with(model, options)
+    name = chosen_signature(saved)
+    fed = [value for value in saved.starts_of(saved.signatures[name]) if value.node.op not in PLACEHOLDERS]
+    feeds = tuple(value.name for value in fed)
+    chosen = replace(options, signatures=(name,), fetches=(), feeds=feeds, drop_asserts=True)
+    fixed = fix_model(saved, target, chosen, progress)
+    values = {field.name: getattr(fixed, field.name) for field in fields(Fixed)}
+    return FixedTfjs(**values, quantization=quantization)

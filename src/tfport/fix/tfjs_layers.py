@@ -1,0 +1,124 @@
+"""Write a Keras file as a TensorFlow.js layers model: the JSON and the weights that `tf.loadLayersModel` reads.
+
+TensorFlow.js reads configurations as Keras 2 spells them, so a file of Keras 3 is rewritten for Keras 2 first, and
+compared with the original, by `fix.keras`. Layers that the release of TensorFlow.js does not have are refused:
+as a graph model (`fix.tfjs`) they run.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tfport.atlas.resolve.targets import resolve_targets
+from tfport.atlas.tfjs.releases import TfjsSource
+from tfport.errors import CannotRun
+from tfport.fix.fix import Progress
+from tfport.fix.keras.fix import FixedKeras, Write, fix_keras
+from tfport.fix.options import FixOptions
+from tfport.formats.files import Folder
+from tfport.formats.keras.read import read_keras
+from tfport.formats.keras.records import Json, KerasFile
+from tfport.formats.tfjs.write import Quantization, stored_array, write_tfjs
+from tfport.frontends.keras.instance import KerasModel
+from tfport.graph.model import Model
+from tfport.graph.save_tfjs import NO_QUANTIZATION
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+KERAS_2 = "tensorflow==2.8.4"
+"""The release whose configurations TensorFlow.js reads: later ones of Keras 2 add modules of classes to them."""
+FILE = "model.h5"
+
+
+def fix_tfjs_layers(
+    model: Model,
+    release: TfjsSource,
+    options: FixOptions,
+    progress: Progress = lambda doing: None,
+    quantization: Quantization = NO_QUANTIZATION,
+) -> FixedKeras:
+    """Rewrite a Keras file as Keras 2 spells it; it is written as a layers model."""
+    if not isinstance(model, KerasModel):
+        raise CannotRun(f"{model.where}: {model.format.name} has no layers; `--format tfjs` writes its graph")
+    (target,) = resolve_targets(KERAS_2)
+    fixed = fix_keras(model, target, FILE, options, progress)
+    if fixed.write is not None:
+        _only_known(fixed.write, release, model.where)
+        fixed.write = _writer(fixed.write, quantization)
+    return fixed
+
+
+def _only_known(write_h5: Write, release: TfjsSource, where: str) -> None:
+    if problems := list(dict.fromkeys(_problems(_read(write_h5).config, release.layers))):
+        raise CannotRun(
+            f"{where}: tfjs {release.version} has no {', '.join(problems)}; "
+            "`--format tfjs` writes a graph model, which needs no layers"
+        )
+
+
+def _problems(config: Any, known: Collection[str]) -> Iterator[str]:
+    """Layers and activations of a configuration that are not known, those of inner models and layers too."""
+    if isinstance(config, list):
+        for item in config:
+            yield from _problems(item, known)
+        return
+    inner = config.get("config") if isinstance(config, Mapping) else None
+    if not isinstance(inner, Mapping):
+        return
+    class_name = str(config["class_name"])
+    if class_name not in known:
+        yield f"layer {class_name}"
+    if inner.get("reset_after"):
+        yield f"{class_name} with reset_after"
+    for option in ("activation", "recurrent_activation"):
+        name = inner.get(option)
+        if isinstance(name, str) and not {name, _camel_case(name)}.intersection(known):
+            yield f"activation {name}"
+    for option in ("layers", "layer", "cell", "cells", "backward_layer"):
+        yield from _problems(inner.get(option), known)
+
+
+def _camel_case(name: str) -> str:
+    first, *more = name.split("_")
+    return first + "".join(map(str.capitalize, more))
+
+
+def _writer(write_h5: Write, quantization: Quantization) -> Write:
+    def write(path: Path) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            file = _written(write_h5, folder)
+            write_tfjs(path, _document(file), _weights(file), quantization)
+
+    return write
+
+
+def _read(write_h5: Write) -> KerasFile:
+    with tempfile.TemporaryDirectory() as folder:
+        return _written(write_h5, folder)
+
+
+def _written(write_h5: Write, folder: str) -> KerasFile:
+    write_h5(Path(folder, FILE))
+    return read_keras(Folder(folder), FILE)
+
+
+def _document(file: KerasFile) -> dict[str, Json]:
+    topology = {"keras_version": file.keras_version, "backend": "tensorflow", "model_config": file.config}
+    return {
+        "format": "layers-model",
+        "generatedBy": f"keras v{file.keras_version}",
+        "convertedBy": "tfport",
+        "modelTopology": topology,
+    }
+
+
+def _weights(file: KerasFile) -> Iterator[tuple[str, NDArray[Any]]]:
+    assert file.weights is not None
+    for weights in file.weights.lists.values():
+        for weight in weights:
+            name = weight.name.removesuffix(":0")
+            yield name, stored_array(weight.read(), name)

@@ -1,0 +1,208 @@
+"""Record what releases of TensorFlow.js run: asked of the real npm packages, in Node.
+
+    python tools/atlas/tfjs_releases.py VERSION…
+
+For each release: the ops of its converter package (`dist/operations/op_list`), its Keras classes, the kernels that each backend
+registers (`tf.getKernelsForBackend`), and for each op the kernels that it calls and whether it answers as TensorFlow
+does, on the recorded cases of the tests: one node with its inputs. They run on the backend `cpu`, which has the most
+kernels. The facts are kept in `src/tfport/atlas/tfjs/releases.json`; `tfport.atlas.tfjs.releases` says how to read them.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "tools/tfjs")]
+
+import numpy as np
+from node import NodeProcess, TfjsFailure, installed
+from tests.runtime.cases import Case, cases_of, families
+from tests.runtime.answers import recorded_answers
+
+import tfport
+from tfport.graph.attrs import Attr
+from tfport.graph.dtypes import DType
+from tfport.graph.save import as_saved_model
+from tfport.graph.save_tfjs import save_tfjs
+
+RECORD = ROOT / "src/tfport/atlas/tfjs/releases.json"
+PROBE = Path(__file__).with_name("tfjs_probe.cjs")
+RTOL, ATOL = 2e-3, 1e-4
+HALF = 2e-2
+RIGHT, WRONG, FAILS = "right", "wrong", "fails"
+
+
+def listed(version: str) -> dict[str, Any]:
+    """The ops of the converter, and the kernels of each backend."""
+    done = subprocess.run(
+        ["node", str(PROBE), str(installed(version))], check=True, capture_output=True, text=True
+    )
+    facts: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return facts
+
+
+def cases(ops: set[str]) -> Iterator[tuple[Case, list[Any]]]:
+    """The recorded cases of single nodes of these ops, with TensorFlow's answers."""
+    for family in families():
+        answers = recorded_answers(family)
+        for case in cases_of(family):
+            if case.op in ops and not case.text and not case.fails and not case.says:
+                answer = answers.get(case.name)
+                if isinstance(answer, list):
+                    yield case, answer
+
+
+def written(case: Case, folder: Path) -> tuple[dict[str, Any], list[str]] | None:
+    """Write a case as a TensorFlow.js model; its feeds and fetches, or None if the numbers do not fit."""
+    graph, feeds = case.model("engine")
+    outputs = case.outputs()
+    try:
+        save_tfjs(as_saved_model(tfport.load(graph.SerializeToString()), outputs, list(feeds)), folder)
+    except tfport.Error:
+        return None
+    return {name.partition(":")[0]: array for name, array in feeds.items()}, outputs
+
+
+def is_same(ours: Any, theirs: Any) -> bool:
+    if theirs is None:
+        return True
+    theirs = np.asarray(theirs)
+    if theirs.shape != ours.shape:
+        return False
+    if theirs.dtype.kind == "O" or ours.dtype.kind == "O":
+        return bool(ours.tolist() == theirs.tolist())
+    if theirs.dtype.kind in "iub":
+        return bool(np.array_equal(ours.astype(np.float64), theirs.astype(np.float64)))
+    rtol = HALF if theirs.dtype.itemsize == 2 else RTOL
+    kind = np.complex128 if theirs.dtype.kind == "c" else np.float64
+    return bool(np.allclose(ours.astype(kind), theirs.astype(kind), rtol=rtol, atol=ATOL, equal_nan=True))
+
+
+def asked(node: NodeProcess, path: Path, feeds: dict[str, Any], fetches: list[str], expected: list[Any]) -> Any:
+    """What became of a case, the kernels that ran, and the error."""
+    try:
+        outputs, kernels = node.run(path, feeds, fetches)
+    except TfjsFailure as failure:
+        return FAILS, [], str(failure)
+    except tfport.Error:
+        return None
+    same = len(outputs) == len(expected) and all(map(is_same, outputs, expected))
+    return (RIGHT if same else WRONG), kernels, ""
+
+
+# What the cases of a release say about its ops.
+
+OUTPUT_MISSING = "Cannot read properties of undefined"
+"""What the executor says about an output that it does not have."""
+RANDOM = ("Random", "Multinomial", "TruncatedNormal")
+PLUGIN = "tfdf"
+"""The category of ops that another package implements."""
+
+
+class OpFacts:
+    """What the cases of an op show in one release."""
+
+    def __init__(self) -> None:
+        self.kernels: set[str] | None = None
+        """Those that all of its right cases call."""
+        self.errors: list[str] = []
+        self.outcomes: set[str] = set()
+        self.values: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+        self.outputs: int | None = None
+        """How many outputs it has, if fewer than in TensorFlow."""
+
+    def add(self, attrs: dict[str, Attr], outcome: str, kernels: list[str], error: str) -> None:
+        self.outcomes.add(outcome)
+        if outcome == RIGHT:
+            self.kernels = set(kernels) if self.kernels is None else self.kernels & set(kernels)
+        self.errors += [error] if error else []
+        for name, value in attrs.items():
+            if isinstance(value, DType | str | bool):
+                self.values[name][str(value)].add(outcome)
+
+    @property
+    def refused(self) -> dict[str, list[str]]:
+        """The values of attributes for which no case is right, although one with another value is.
+
+        Numbers of a type may be wrong at the edges of it; then only an error counts.
+        """
+        found = {}
+        for name, values in self.values.items():
+            right = [value for value, outcomes in values.items() if RIGHT in outcomes]
+            is_type = not {"float32", "int32", "bool", "string", "complex64", "int64"}.isdisjoint(values)
+            bad = [
+                value
+                for value, outcomes in values.items()
+                if RIGHT not in outcomes and (FAILS in outcomes or not is_type)
+            ]
+            if right and bad and (is_type or not any(len(value) > 8 for value in values)):
+                found[name] = sorted(bad)
+        return found
+
+    @property
+    def problem(self) -> str:
+        """Why no case is right: an error, or nothing but other answers; empty if one is."""
+        if RIGHT in self.outcomes or not self.outcomes:
+            return ""
+        return self.errors[0] if FAILS in self.outcomes else "wrong"
+
+
+def facts_of(version: str, ops: set[str], folder: Path) -> dict[str, OpFacts]:
+    """Run the cases of these ops in a release."""
+    node, found = NodeProcess(version), defaultdict[str, OpFacts](OpFacts)
+    for number, (case, expected) in enumerate(cases(ops)):
+        path = folder / f"{version}-{number}"
+        if case.op.startswith(RANDOM) or (inputs := written(case, path)) is None:
+            continue
+        facts, (feeds, fetches) = found[case.op], inputs
+        answer = asked(node, path / "model.json", feeds, fetches, expected)
+        if answer is not None and answer[2].startswith(OUTPUT_MISSING) and len(fetches) > 1:
+            count = next(n for n in range(len(fetches), -1, -1) if _has(node, path, feeds, fetches[:n]))
+            facts.outputs = min(count, facts.outputs or count) or None
+            answer = asked(node, path / "model.json", feeds, fetches[:count], expected[:count])
+        if answer is not None:
+            facts.add(case._attributes(), *answer)
+    node.close()
+    return found
+
+
+def _has(node: NodeProcess, path: Path, feeds: dict[str, Any], fetches: list[str]) -> bool:
+    """Whether TensorFlow.js answers with these outputs; it does with none."""
+    if not fetches:
+        return True
+    answer = asked(node, path / "model.json", feeds, fetches, [None] * len(fetches))
+    return answer is not None and not answer[2].startswith(OUTPUT_MISSING)
+
+
+def main(*versions: str) -> None:
+    releases: dict[str, Any] = json.loads(RECORD.read_text())["releases"] if RECORD.exists() else {}
+    for version in versions:
+        lists = listed(version)
+        ops = {op for op, category in lists["ops"].items() if category != PLUGIN}
+        with tempfile.TemporaryDirectory() as folder:
+            facts = facts_of(version, ops, Path(folder))
+        entries: dict[str, Any] = {}
+        for op in sorted(ops):
+            of_op = facts.get(op, OpFacts())
+            entry = {
+                "kernels": sorted(of_op.kernels or ()),
+                "refused": of_op.refused,
+                "outputs": of_op.outputs,
+                "problem": of_op.problem,
+            }
+            entries[op] = {name: value for name, value in entry.items() if value}
+        releases[version] = {"kernels": lists["kernels"], "layers": lists["layers"], "ops": entries}
+    ordered = dict(sorted(releases.items(), key=lambda item: [int(part) for part in item[0].split(".")]))
+    RECORD.write_text(json.dumps({"releases": ordered}, indent=0, separators=(",", ":")) + "\n")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
