@@ -21,3 +21,13 @@ def test_export_names_unsupported_inputs(capsys, tmp_path):
     assert main(["export", path_of("strings"), "-o", str(tmp_path / "m.onnx")]) == 2
     assert "which ONNX does not support" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_triton(tmp_path, capsys):
+    out = str(tmp_path / "repository")
+    assert main(["export", path_of("half_plus_two"), "--format", "triton", "-o", out]) == 0
+    assert capsys.readouterr().out == f"{out}: model half_plus_two, backend onnxruntime, batches of up to 32\n"
+    assert main(["export", "examples/attention", "--format", "triton", "-o", out, "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert (report["kind"], report["backend"], report["name"]) == ("triton", "python", "attention")
+    assert sorted(path.name for path in (tmp_path / "repository").iterdir()) == ["attention", "half_plus_two"]

@@ -46,7 +46,7 @@ def export_for(
     progress: Progress = lambda doing: None,
 ) -> Fixed:
     """Rewrite a model for a target, as a SavedModel or a GraphDef."""
-    options = _with_choice_among_changes(options)
+    options = with_choice_among_changes(options)
     saved = saved_with(model, options)
     if not as_graph:
         return fix_model(saved, target, replace(options, fetches=(), feeds=()), progress)
@@ -80,7 +80,7 @@ def saved_with(model: Model, options: FixOptions) -> Model:
     return with_signature_changes(saved, changes) if changes else saved
 
 
-def _with_choice_among_changes(options: FixOptions) -> FixOptions:
+def with_choice_among_changes(options: FixOptions) -> FixOptions:
     """The signatures to keep are chosen by their old names, before the changes."""
     if not options.signature_changes:
         return options

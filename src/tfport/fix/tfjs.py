@@ -10,7 +10,7 @@ import os
 from dataclasses import fields
 
 from tfport.atlas.target import Target
-from tfport.fix.export import saved_with
+from tfport.fix.export import saved_with, with_choice_among_changes
 from tfport.fix.fix import Progress, fix_model
 from tfport.fix.options import FixOptions
 from tfport.fix.result import Fixed
@@ -41,6 +41,7 @@ def fix_tfjs(
     quantization: Quantization = NO_QUANTIZATION,
 ) -> FixedTfjs:
     """Rewrite one signature of a model for a release of TensorFlow.js."""
+    options = with_choice_among_changes(options)
     saved = saved_with(model, options)
     name = chosen_signature(saved)
     fed = [value for value in saved.starts_of(saved.signatures[name]) if value.node.op not in PLACEHOLDERS]

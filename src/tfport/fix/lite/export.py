@@ -20,7 +20,7 @@ from tfport.errors import CannotRun, Error
 from tfport.fix.attempt import FixAttempt, ModelForm
 from tfport.fix.certify.other_runner import OtherRunner
 from tfport.fix.certify.verify import Progress, verify
-from tfport.fix.export import saved_with
+from tfport.fix.export import saved_with, with_choice_among_changes
 from tfport.fix.lite.fix import FixedLite, fix_lite
 from tfport.fix.lite.interpreter import LiteInterpreter
 from tfport.fix.lite.rewrite import LiteRewrite
@@ -86,6 +86,7 @@ def export_lite(
         raise Error(f"{target.name} has no {FORMAT} interpreter; name one, such as ai-edge-litert==2.3.0")
     if model.lite is not None:
         return fix_lite(model, target, output, options, progress)
+    options = with_choice_among_changes(options)
     saved = saved_with(model, options)
     signatures = {name: signature for name, signature in saved.signatures.items() if signature.outputs}
     file = translated(saved, signatures, registry)
@@ -96,7 +97,9 @@ def export_lite(
     data = lite_bytes(rewrite.file)
     written = load_any_model(find_model(data), model.graph.ops.definitions)
     report = check_model(written, [target], ways_out=False)
-    attempt = FixAttempt(ModelForm.LITE, written, rewrite.journal, report, reasons=rewrite.reasons)
+    attempt = FixAttempt(
+        ModelForm.LITE, written, rewrite.journal, report, reasons=rewrite.reasons, options=options
+    )
     if not attempt.runs:
         return FixedLite(model, target, attempt, None)
     written.require_graph()
