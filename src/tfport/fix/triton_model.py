@@ -66,6 +66,8 @@ def write_triton_model(
         raise CannotRun(f"{model.where}: {'; '.join(problems)}")
     session = Session(saved, registry=registry)
     inputs, answers = _trial(saved, session, signature)
+    if problems := list(_unknown_ranks(signature, inputs, answers)):
+        raise CannotRun(f"{model.where}: {'; '.join(problems)}")
     has_batch = not _has_effects(session, signature) and _is_batch(saved, signature, inputs, answers)
     batch = MOST_EXAMPLES if has_batch else 0
     with new_path(Path(repository, name)) as folder:
@@ -80,7 +82,7 @@ def write_triton_model(
             export_model(model, version / "model", as_graph=False, options=options)
             _write_python_model(folder, version, signature)
         config = [*_config(name, backend, batch, signature, inputs, answers)]
-        if _accepts_zeros(session, signature, inputs):
+        if inputs and _accepts_zeros(session, signature, inputs):
             config += _warm_up(signature, inputs, batch)
         (folder / "config.pbtxt").write_text("\n".join(config) + "\n")
     return TritonModel(name, backend, why, batch, signature)
@@ -105,17 +107,24 @@ def _problems(signature: Signature) -> Iterator[str]:
 
 
 def _trial(model: Model, session: Session, signature: Signature) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Inputs that the model accepts, and its answers."""
+    """Inputs that the model accepts, and its answers; none of either if no such inputs are found."""
     builder = TrialBuilder(model, signature)
     usual, unusual = builder.sizings()
-    error: Error | None = None
     for sizing in (Sizing(EXAMPLES, OTHER_SIZE), *usual, *unusual):
         inputs = builder.trial(sizing, ORDINARY).inputs
         try:
             return inputs, session.signature(signature.name)(**inputs)
-        except Error as refused:
-            error = error or refused
-    raise Error(f"{model.where}: no inputs were found that `{signature.name}` accepts: {error}")
+        except Error:
+            continue
+    return {}, {}
+
+
+def _unknown_ranks(
+    signature: Signature, inputs: Mapping[str, Any], answers: Mapping[str, Any]
+) -> Iterator[str]:
+    for name, spec in {**signature.inputs, **signature.outputs}.items():
+        if spec.shape.dims is None and name not in {**inputs, **answers}:
+            yield f"the rank of `{name}` is not known, and no inputs were found that the model accepts"
 
 
 def _has_effects(session: Session, signature: Signature) -> bool:
@@ -143,10 +152,14 @@ def _is_batch(
     model: Model, signature: Signature, inputs: Mapping[str, Any], answers: Mapping[str, Any]
 ) -> bool:
     """Whether the first axis of all tensors is a batch whose examples do not affect each other."""
-    if any(not spec.shape.dims or spec.shape.dims[0] is not None for spec in signature.inputs.values()):
+    open_sizes = [bool(s.shape.dims) and s.shape.dims[0] is None for s in signature.inputs.values()]
+    if not inputs or not all(open_sizes):
         return False
     count = {len(array) if np.ndim(array) else -1 for array in (*inputs.values(), *answers.values())}
-    return len(count) == 1 and not mixed_outputs(model, signature, inputs, answers, 1)
+    try:
+        return len(count) == 1 and not mixed_outputs(model, signature, inputs, answers, 1)
+    except Error:  # one example alone is refused
+        return False
 
 
 # The configuration, as text of Triton's ModelConfig
