@@ -24,10 +24,10 @@ SUFFIXES = {".onnx": ONNX, ".pb": GRAPH_DEF, "": SAVED_MODEL, ".tflite": LITE}
     "export",
     order=7,
     help="convert a model to ONNX, TensorFlow Lite, a SavedModel or a GraphDef",
-    description="Convert a model. The name of the output decides: FILE.onnx, FILE.tflite, FILE.pb for a GraphDef, or "
-    "a name without a suffix for a SavedModel, which every TensorFlow loads. With --for, the model "
-    "is rewritten for that target, verified and written with a certificate. If the conversion is not "
-    "possible, the command says why and writes nothing.",
+    description="Convert a model. The name of the output decides: FILE.onnx, FILE.tflite, FILE.pb for a "
+    "GraphDef, or a name without a suffix for a SavedModel, which every TensorFlow loads. With --for, the "
+    "model is rewritten for that target, verified and written with a certificate, as every FILE.tflite is. "
+    "If the conversion is not possible, the command says why and writes nothing.",
 )
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_runnable_model(parser)

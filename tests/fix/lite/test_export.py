@@ -91,7 +91,7 @@ def test_all_reasons_are_named_at_once():
 
 
 def test_signatures_that_cannot_be_exported_are_named():
-    with pytest.raises(CannotRun, match="classify_x_to_y: .*; --signature classify_x2_to_y3 exports"):
+    with pytest.raises(CannotRun, match=r"classify_x_to_y: .*; --signature classify_x2_to_y3 exports"):
         exported("half_plus_two")
     assert exported("half_plus_two", signatures=("serving_default",)).ok
 

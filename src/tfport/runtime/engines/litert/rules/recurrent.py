@@ -76,7 +76,7 @@ def _directions(node: IslandNode) -> list[Direction]:
         bias = np.zeros((count, 2 * weights.shape[1]), np.float32)
     return [
         Direction(
-            node.op, weights[i], own[i], *np.split(bias[i], 2),
+            node.op, weights[i], own[i], bias[i][: bias.shape[1] // 2], bias[i][bias.shape[1] // 2 :],
             names[i * len(usual) : (i + 1) * len(usual)],
             bool(attrs.get("linear_before_reset")),
             attrs.get("direction") == "reverse" or i == 1,
@@ -113,7 +113,7 @@ def _run(
     )
     counter = out.as_tensor(constant_value(np.array(0, np.int32)))
     state = [counter, product, empty, *start]
-    options = {
+    options: dict[str, Any] = {
         "cond_subgraph_index": _condition(out, state),
         "body_subgraph_index": _body(out, state, direction),
     }
@@ -124,7 +124,7 @@ def _run(
 
 def _bias_before(direction: Direction) -> NDArray[Any]:
     """What is added before the loop: all offsets, unless a gate resets what they are added to."""
-    both = direction.input_bias + direction.recurrent_bias
+    both: NDArray[Any] = direction.input_bias + direction.recurrent_bias
     if direction.op == "GRU" and direction.resets_after:
         both[2 * direction.units :] = direction.input_bias[2 * direction.units :]
     return both
@@ -163,8 +163,8 @@ def _body(out: LiteScribe, state: Sequence[IslandValue], direction: Direction) -
     place = inner.add("CONCATENATION", [index.tensor, inner.ints(0, 0)], (3,), dtype="int32", axis=0)
     update = inner.reshaped(after[0].tensor, (1, *after[0].sizes))
     written = inner.add("DYNAMIC_UPDATE_SLICE", [outputs.tensor, update.tensor, place.tensor], outputs.sizes)
-    one = inner.array(np.array(1, np.int32))
-    following = inner.add("ADD", [counter.tensor, one], (), dtype="int32")
+    increment = inner.array(np.array(1, np.int32))
+    following = inner.add("ADD", [counter.tensor, increment], (), dtype="int32")
     results = [following, product, written, *after]
     return _add(out, inner.model.subgraph("step", [v.tensor for v in fed], [v.tensor for v in results]))
 
