@@ -182,11 +182,10 @@ def page() -> None:
         "LiteRT 2.3.0; a file whose outputs differ is not written. `lite_export.json` has the reasons of all",
         "refusals. Both were measured on a machine with other work, so times are rough.",
         "",
-        f"Of {len(both)} models, tfport wrote {ours.count('written')} and the converter "
-        f"{theirs.count('written')}; {ours.count('refused: outputs differ')} were not written because the "
-        "outputs differ.",
+        f"tfport wrote {ours.count('written')} of {len(both)}, and the converter {theirs.count('written')}; "
+        f"tfport did not write {ours.count('refused: outputs differ')} because the outputs differ.",
         "",
-        f"On the {len(written)} models that both wrote: time {_ratio(written, 'seconds')}, peak memory "
+        f"On the {len(written)} that both wrote: time {_ratio(written, 'seconds')}, peak memory "
         f"{_ratio(written, 'megabytes')}, file size {_ratio(written, 'size')} (tfport / converter, median).",
         "",
         "| model | tfport | s | MB | file | converter | s | MB | file |",

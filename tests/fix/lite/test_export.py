@@ -93,7 +93,14 @@ def test_all_reasons_are_named_at_once():
 def test_signatures_that_cannot_be_exported_are_named():
     with pytest.raises(CannotRun, match=r"classify_x_to_y: .*; --signature classify_x2_to_y3 exports"):
         exported("half_plus_two")
-    assert exported("half_plus_two", signatures=("serving_default",)).ok
+
+
+def test_each_signature_is_compared():
+    names = ("classify_x2_to_y3", "regress_x2_to_y3", "serving_default")
+    fixed = exported("half_plus_two", signatures=names)
+    assert fixed.ok
+    compared = [comparison for comparison in fixed.verification.comparisons if comparison.outputs]
+    assert sorted(comparison.signature for comparison in compared) == sorted(names * (1 + HAS_LITERT))
 
 
 def test_a_target_without_an_interpreter_is_an_error():
