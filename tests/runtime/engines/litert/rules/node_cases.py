@@ -175,6 +175,14 @@ CASES = {
         ),
         IMAGE,
     ),
+    "InstanceNormalization": (
+        lambda b, x: b.nodes("InstanceNormalization", x, floats(b, 4), floats(b, 4), epsilon=0.01)[0],
+        IMAGE,
+    ),
+    "LayerNormalization": (
+        lambda b, x: b.nodes("LayerNormalization", x, floats(b, 5), floats(b, 5), epsilon=0.01)[0],
+        IMAGE,
+    ),
     "Log": (lambda b, x: b.Log(b.Abs(x)), IMAGE),
     "LogSoftmax": one("LogSoftmax", axis=1),
     "MaxPool of padding that is not even": one("MaxPool", kernel_shape=[3, 3], pads=[2, 2, 0, 0]),
