@@ -12,10 +12,12 @@ from tfport.fix.lite.export import LiteExportOptions, export_lite, translated
 from tfport.fix.options import FixOptions
 from tfport.fix.rule import LOSSY
 from tfport.graph.save import as_saved_model
+from tfport.runtime.engines.litert.translate import RULES
 
 HAS_LITERT = importlib.util.find_spec("ai_edge_litert") is not None
 WRITTEN = (
-    "custom_gradient", "frozen", "functional_loops", "keras_functional", "keras_sequential",
+    "custom_gradient", "frozen", "functional_loops", "keras_functional", "keras_lstm",
+    "keras_sequential",
     "nested_functions", "tensor_lists",
 )  # fmt: skip
 
@@ -83,9 +85,12 @@ def test_an_older_interpreter_gets_the_versions_that_it_has():
     assert all(code.version in target.lite.versions(code.op) for code in codes)
 
 
-def test_all_reasons_are_named_at_once():
-    with pytest.raises(CannotRun, match=r"1 node cannot be said in TensorFlow Lite: .*\(LSTM\)"):
-        exported("keras_lstm")
+def test_all_reasons_are_named_at_once(monkeypatch):
+    for op in ("MatMul", "Relu"):
+        monkeypatch.delitem(RULES, op)
+    sentence = r"2 nodes cannot be said in TensorFlow Lite: .*MatMul has no translation; .*Relu has no"
+    with pytest.raises(CannotRun, match=sentence):
+        exported("keras_sequential")
     with pytest.raises(CannotRun, match="`lines` is dense string, which cannot be exported"):
         exported("strings")
 

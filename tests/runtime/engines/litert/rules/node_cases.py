@@ -245,6 +245,20 @@ CASES = {
         ),
         (5, 2, 4),
     ),
+    "GRU of sequences": (
+        lambda b, x: b.nodes(
+            "GRU",
+            x,
+            floats(b, 2, 9, 4),
+            floats(b, 2, 9, 3),
+            floats(b, 2, 18),
+            b.const([2, 5], INT32),
+            outputs=2,
+            hidden_size=3,
+            direction="bidirectional",
+        ),
+        (5, 2, 4),
+    ),
     "RNN": (
         lambda b, x: b.nodes(
             "RNN", x, floats(b, 1, 3, 4), floats(b, 1, 3, 3), outputs=1, hidden_size=3, direction="reverse"
