@@ -38,9 +38,9 @@ WEIGHTS_IN_HDF5 = ("weights.h5", "weights.hdf5")
     help="convert a model to ONNX, TensorFlow Lite, a SavedModel or a GraphDef, or its weights",
     description="Convert a model. The name of the output decides: FILE.onnx, FILE.tflite, FILE.pb for a "
     "GraphDef, or a name without a suffix for a SavedModel, which every TensorFlow loads; FILE.safetensors, "
-    "FILE.npz or weights.h5 for the weights alone. With --for, the model "
-    "is rewritten for that target, verified and written with a certificate. If the conversion is not "
-    "possible, the command says why and writes nothing.",
+    "FILE.npz or weights.h5 for the weights alone. With --for, the model is rewritten for that target, "
+    "verified and written with a certificate, as every FILE.tflite is. If the conversion is not possible, the "
+    "command says why and writes nothing.",
 )
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_runnable_model(parser)

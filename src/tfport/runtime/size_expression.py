@@ -7,7 +7,7 @@ known though its sizes are not: `(n + (4 - n % 4)) % 4` is 0.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import Union
+from typing import Any, Union
 
 from tfport.startup.dataclass import dataclass
 
@@ -91,7 +91,8 @@ class SizeExpression:
     def __floordiv__(self, divisor: Number) -> Number:
         """The floored quotient by a positive number, or by a product that divides each term."""
         if isinstance(divisor, SizeExpression):
-            return self._divided(divisor)
+            quotient: Number = self._divided(divisor)
+            return quotient
         if not isinstance(divisor, int) or divisor <= 0:
             return NotImplemented
         rest = _sum({size: factor % divisor for size, factor in self.terms}, self.constant % divisor)
@@ -100,7 +101,7 @@ class SizeExpression:
             return whole
         return whole + SizeExpression.unknown(SizeQuotient(rest, divisor))
 
-    def _divided(self, divisor: SizeExpression) -> Number:
+    def _divided(self, divisor: SizeExpression) -> Any:
         """The quotient by an expression of one term, which every term must have."""
         if self == divisor:
             return 1

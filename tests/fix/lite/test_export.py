@@ -12,10 +12,12 @@ from tfport.fix.lite.export import LiteExportOptions, export_lite, translated
 from tfport.fix.options import FixOptions
 from tfport.fix.rule import LOSSY
 from tfport.graph.save import as_saved_model
+from tfport.runtime.engines.litert.translate import RULES
 
 HAS_LITERT = importlib.util.find_spec("ai_edge_litert") is not None
 WRITTEN = (
-    "custom_gradient", "frozen", "functional_loops", "keras_functional", "keras_sequential",
+    "custom_gradient", "frozen", "functional_loops", "keras_functional", "keras_lstm",
+    "keras_sequential",
     "nested_functions", "tensor_lists",
 )  # fmt: skip
 
@@ -83,17 +85,27 @@ def test_an_older_interpreter_gets_the_versions_that_it_has():
     assert all(code.version in target.lite.versions(code.op) for code in codes)
 
 
-def test_all_reasons_are_named_at_once():
-    with pytest.raises(CannotRun, match=r"1 node cannot be said in TensorFlow Lite: .*\(LSTM\)"):
-        exported("keras_lstm")
+def test_all_reasons_are_named_at_once(monkeypatch):
+    for op in ("MatMul", "Relu"):
+        monkeypatch.delitem(RULES, op)
+    sentence = r"2 nodes cannot be said in TensorFlow Lite: .*MatMul has no translation; .*Relu has no"
+    with pytest.raises(CannotRun, match=sentence):
+        exported("keras_sequential")
     with pytest.raises(CannotRun, match="`lines` is dense string, which cannot be exported"):
         exported("strings")
 
 
 def test_signatures_that_cannot_be_exported_are_named():
-    with pytest.raises(CannotRun, match="classify_x_to_y: .*; --signature classify_x2_to_y3 exports"):
+    with pytest.raises(CannotRun, match=r"classify_x_to_y: .*; --signature classify_x2_to_y3 exports"):
         exported("half_plus_two")
-    assert exported("half_plus_two", signatures=("serving_default",)).ok
+
+
+def test_each_signature_is_compared():
+    names = ("classify_x2_to_y3", "regress_x2_to_y3", "serving_default")
+    fixed = exported("half_plus_two", signatures=names)
+    assert fixed.ok
+    compared = [comparison for comparison in fixed.verification.comparisons if comparison.outputs]
+    assert sorted(comparison.signature for comparison in compared) == sorted(names * (1 + HAS_LITERT))
 
 
 def test_a_target_without_an_interpreter_is_an_error():

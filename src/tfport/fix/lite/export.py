@@ -170,4 +170,6 @@ def _runners(target: Target, options: FixOptions, progress: Progress) -> list[Ot
     if not installed:
         return []
     is_target = target.lite is not None and (target.lite.package, target.lite.version) == (LITERT, installed)
-    return [LiteInterpreter(sys.executable, own=not is_target, is_target=is_target)]
+    runner = LiteInterpreter(sys.executable, own=not is_target, is_target=is_target)
+    runner.has_signatures = True
+    return [runner]

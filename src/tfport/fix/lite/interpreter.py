@@ -23,6 +23,8 @@ class LiteInterpreter(OtherRunner):
 
     runtime = "TensorFlow Lite interpreter"
     worker = WORKERS / "lite_worker.py"
+    has_signatures = False
+    """Whether it runs signatures of other subgraphs than the first; old interpreters run no other one."""
 
     @classmethod
     def release_of(cls, target: Target) -> tuple[str, str] | None:
@@ -34,22 +36,27 @@ class LiteInterpreter(OtherRunner):
         if file is None:
             return {"model": str(folder / MODEL), "trials": [None] * len(trials)}
         (folder / MODEL).write_bytes(lite_bytes(file))
-        asked = [_indices(file, side.signatures[trial.signature]) for trial in trials]
+        asked = [self._asked(file, side.signatures[trial.signature]) for trial in trials]
         return {"model": str(folder / MODEL), "trials": asked}
 
+    def _asked(self, file: LiteFile, signature: Signature) -> dict[str, Any] | None:
+        """The inputs and outputs by the names of tfport's tensors; None if the interpreter cannot run it.
 
-def _indices(file: LiteFile, signature: Signature) -> dict[str, Any] | None:
-    """The inputs and outputs by the names of tfport's tensors; None if it is not the first subgraph's.
-
-    Old interpreters run no other one.
-    """
-    for key, number, inputs, outputs in file_signatures(file):
-        if key == signature.name and number == 0:
+        They are indices in the first subgraph, and names in the signature of another one.
+        """
+        for key, number, inputs, outputs in file_signatures(file):
+            if key != signature.name or (number and not self.has_signatures):
+                continue
+            tensors = file.subgraphs[number].tensors
             return {
-                "inputs": {spec.tensors[0]: inputs[name] for name, spec in signature.inputs.items()},
+                "signature": key if number else "",
+                "inputs": {
+                    spec.tensors[0]: name if number else inputs[name]
+                    for name, spec in signature.inputs.items()
+                },
                 "outputs": {
-                    spec.tensors[0]: [outputs[name], file.subgraphs[0].tensors[outputs[name]].type]
+                    spec.tensors[0]: [name if number else outputs[name], tensors[outputs[name]].type]
                     for name, spec in signature.outputs.items()
                 },
             }
-    return None
+        return None

@@ -52,6 +52,8 @@ class LoadedFile(object):
 
     def run(self, trial, feeds):
         interpreter = self.module.Interpreter(model_content=self.content)
+        if trial.get("signature"):
+            return self.run_signature(interpreter, trial, feeds)
         shapes = {detail["index"]: tuple(detail["shape"]) for detail in interpreter.get_input_details()}
         for name, index in trial["inputs"].items():
             if index in shapes and shapes[index] != feeds[name].shape:
@@ -63,6 +65,12 @@ class LoadedFile(object):
         interpreter.invoke()
         outputs = trial["outputs"].items()
         return [(name, interpreter.get_tensor(index), kind.lower()) for name, (index, kind) in outputs]
+
+    def run_signature(self, interpreter, trial, feeds):
+        runner = interpreter.get_signature_runner(trial["signature"])
+        answers = runner(**{name: feeds[tensor] for tensor, name in trial["inputs"].items()})
+        outputs = trial["outputs"].items()
+        return [(tensor, answers[name], kind.lower()) for tensor, (name, kind) in outputs]
 
     def close(self):
         pass

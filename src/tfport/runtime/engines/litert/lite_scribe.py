@@ -183,8 +183,9 @@ class LiteScribe:
 
     def sizes(self, sizes: Sequence[Number]) -> int:
         """A vector of sizes, of int32."""
-        if all(isinstance(size, int) for size in sizes):
-            return self.ints(*map(int, sizes))
+        known = [size for size in sizes if isinstance(size, int)]
+        if len(known) == len(sizes):
+            return self.ints(*known)
         parts = [self._size(size) for size in sizes]
         if len(parts) == 1:
             return parts[0]

@@ -30,7 +30,10 @@ def branch(t: GraphTranslator, node: IslandNode) -> Sequence[IslandValue]:
     values = [t.out.as_tensor(_value(t, name)) for name in names]
     bodies = [_body(t, graph, names, values) for graph in graphs]
     results = [_joined(a, b) for a, b in zip(bodies[0].results, bodies[1].results, strict=True)]
-    options = {"then_subgraph_index": bodies[0].number, "else_subgraph_index": bodies[1].number}
+    options: dict[str, Any] = {
+        "then_subgraph_index": bodies[0].number,
+        "else_subgraph_index": bodies[1].number,
+    }
     scalar = t.out.reshaped(t.out.plain(condition), (), None, "bool") if condition.sizes else condition
     return t.out.add_all("IF", [scalar.tensor, *(t.out.plain(value) for value in values)], results, **options)
 
@@ -41,7 +44,7 @@ def _inlined(t: GraphTranslator, graph: pb.GraphProto) -> Sequence[IslandValue]:
     return [t.value(info.name) for info in graph.output]
 
 
-class Body:
+class LiteBody:
     """A written subgraph."""
 
     def __init__(self, number: int, results: list[tuple[list[int | None], str]]) -> None:
@@ -50,7 +53,7 @@ class Body:
 
 def _body(
     t: GraphTranslator, graph: pb.GraphProto, names: Sequence[str], values: Sequence[IslandValue]
-) -> Body:
+) -> LiteBody:
     """A subgraph that reads these values, in the order of ONNX."""
     inner = t.inner()
     inner.values |= {name: value for name, value in t.values.items() if _is_constant(value)}
@@ -72,9 +75,9 @@ def _written(
     fed: Sequence[int],
     outputs: Sequence[IslandValue],
     written: Sequence[int],
-) -> Body:
+) -> LiteBody:
     t.out.file.subgraphs.append(inner.out.model.subgraph(name, fed, written))
-    return Body(len(t.out.file.subgraphs) - 1, [(_sizes(value), value.dtype) for value in outputs])
+    return LiteBody(len(t.out.file.subgraphs) - 1, [(_sizes(value), value.dtype) for value in outputs])
 
 
 def _copied(inner: GraphTranslator, value: IslandValue, fed: Sequence[int]) -> int:
@@ -144,7 +147,7 @@ def loop(t: GraphTranslator, node: IslandNode) -> Sequence[IslandValue]:
     written = len(t.out.file.subgraphs)
     collected: list[tuple[list[int | None], str]] = []
     while True:
-        body = LoopBody(t, graph, names, len(carried), collected)
+        body = LiteLoopBody(t, graph, names, len(carried), collected)
         after = body.write([*state, *outside], sizes)
         wider = [_common(*pair) for pair in zip(sizes, after, strict=True)]
         if wider == sizes and body.collected == collected:
@@ -199,7 +202,7 @@ def _scalar(t: GraphTranslator, value: IslandValue) -> IslandValue:
     return t.out.reshaped(tensor.tensor, (), None, value.dtype) if tensor.sizes else tensor
 
 
-class LoopBody:
+class LiteLoopBody:
     """The subgraph of one step; a first attempt shows the sizes of what it collects."""
 
     def __init__(
@@ -230,8 +233,8 @@ class LoopBody:
         inner.constants(self._graph)
         inner.translate(self._graph.node)
         results = [inner.value(info.name) for info in self._graph.output]
-        one = out.array(np.array(1, np.int64))
-        following = out.add("ADD", [counter.tensor, one], (), dtype="int64")
+        step = out.array(np.array(1, np.int64))
+        following = out.add("ADD", [counter.tensor, step], (), dtype="int64")
         go_on = _scalar(inner, results[0])
         after = [following, go_on, most, *results[1 : 1 + self._carried], *fed[first:]]
         new = results[1 + self._carried :]

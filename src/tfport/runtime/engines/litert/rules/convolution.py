@@ -43,7 +43,7 @@ class LiteWindows:
         return {"padding": self.padding, "stride_h": self.strides[0], "stride_w": self.strides[1]}
 
 
-def lite_windows(node: IslandNode, image: tuple[Number, Number], kernel: Sequence[int]) -> LiteWindows:
+def lite_windows(node: IslandNode, image: tuple[Number, Number], kernel: Sequence[Any]) -> LiteWindows:
     """The windows of a node over an image; one with a single axis is an image of one row."""
     count = len(kernel)
     if count not in (1, 2) or node.attrs.get("ceil_mode"):
@@ -182,7 +182,7 @@ def _padding(
             for size, result, step in zip(image, results, strides, strict=True)
         ]  # fmt: skip
         image, results = [size for size, _ in known], [result for _, result in known]
-    axes = list(zip(image, results, lengths, strides, before, strict=True))
+    axes: list[Any] = list(zip(image, results, lengths, strides, before, strict=True))
     if all(size == -(-result // step) and max((size - 1) * step + length - result, 0) // 2 == first
            for size, result, length, step, first in axes):  # fmt: skip
         return "SAME"

@@ -257,5 +257,5 @@ def _extended(out: LiteScribe, value: IslandValue, rank: int) -> IslandValue:
     if len(sizes) == len(value.sizes):
         return value
     if value.array is not None:
-        return constant_value(value.array.reshape(sizes), value.dtype)
+        return constant_value(value.array.reshape(tuple(map(int, sizes))), value.dtype)  # type: ignore[arg-type]
     return out.reshaped(out.plain(value), sizes, None, value.dtype)

@@ -48,7 +48,7 @@ def _with_one_open(out: LiteScribe, x: IslandValue, shape: list[Number], others:
     if others == 0:
         others = 1
     try:
-        shape[shape.index(-1)] = x.elements // others
+        shape[shape.index(-1)] = x.elements // others  # type: ignore[operator]
     except TypeError:  # only a run can say it
         real: list[Number | None] = [None if size == -1 else size for size in shape]
         return out.add("RESHAPE", [out.plain(x), out.sizes(shape)], real, dtype=x.dtype)
@@ -111,7 +111,7 @@ def slices(out: LiteScribe, node: IslandNode) -> IslandValue:
     steps = steps or [1] * len(starts)
     if None in starts or None in ends:
         return _part_at(out, node, axes, steps)
-    parts = {axis: part for axis, *part in zip(axes, starts, ends, steps, strict=True)}
+    parts: dict[int, list[Any]] = {axis: part for axis, *part in zip(axes, starts, ends, steps, strict=True)}
     if all(
         isinstance(x.sizes[axis], int) and part[2] > 0 and _are_known(part) for axis, part in parts.items()
     ):
@@ -164,7 +164,7 @@ def _strided(out: LiteScribe, x: IslandValue, parts: Mapping[int, Sequence[Any]]
 def _length(size: Number, start: Number, end: Number, step: int) -> Number | None:
     """The size of a part; None if it is not known."""
     if isinstance(size, int) and _are_known([start, end]):
-        return len(range(size)[slice(start, end, step)])  # type: ignore[misc]
+        return len(range(size)[slice(start, end, step)])  # type: ignore[arg-type]
     if step < 0:
         is_whole = isinstance(start, int) and isinstance(end, int) and (start == -1 or start >= LARGEST)
         return size if step == -1 and is_whole and end <= -LARGEST else None  # type: ignore[operator]

@@ -108,8 +108,8 @@ def nonzero(out: LiteScribe, node: IslandNode) -> IslandValue:
     x = node.first
     if x.dtype != "bool":
         x = broadcast(out, "NOT_EQUAL", [x, constant_value(np.zeros((), x.dtype))], "bool")
-    found = out.add("WHERE", [out.plain(x)], (None, len(x.sizes)), dtype="int64")
-    return IslandValue(found.sizes[::-1], found.tensor, (1, 0), dtype="int64")
+    indices_found = out.add("WHERE", [out.plain(x)], (None, len(x.sizes)), dtype="int64")
+    return IslandValue(indices_found.sizes[::-1], indices_found.tensor, (1, 0), dtype="int64")
 
 
 def one_hot(out: LiteScribe, node: IslandNode) -> IslandValue:
@@ -139,9 +139,9 @@ def suppression(out: LiteScribe, node: IslandNode) -> IslandValue:
         out.reshaped(out.plain(scores), scores.sizes[2:]).tensor,
         *limits,
     ]
-    found, count = out.add_all("NON_MAX_SUPPRESSION_V4", tensors, [((None,), "int32"), ((), "int32")])
+    indices_found, count = out.add_all("NON_MAX_SUPPRESSION_V4", tensors, [((None,), "int32"), ((), "int32")])
     length = out.reshaped(count.tensor, (1,), None, "int32").tensor
-    kept = out.add("SLICE", [found.tensor, out.ints(0), length], (None,), dtype="int32")
+    kept = out.add("SLICE", [indices_found.tensor, out.ints(0), length], (None,), dtype="int32")
     column = out.cast(out.reshaped(kept.tensor, (*kept.sizes, 1), None, "int32"), "int64")
     around = out.pairs([(0, 0), (2, 0)])
     return out.add("PAD", [column.tensor, around], (*kept.sizes, 3), dtype="int64")

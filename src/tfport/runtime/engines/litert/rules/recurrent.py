@@ -47,10 +47,13 @@ def recurrent(out: LiteScribe, node: IslandNode) -> Sequence[IslandValue]:
     steps, batch, _ = x.sizes
     directions = _directions(node)
     states = [node.optional(number) for number in ((5, 6) if node.op == "LSTM" else (5,))]
+    lengths = node.optional(4)
+    if lengths is not None:
+        lengths = out.cast(out.as_tensor(lengths), "int32")
     outputs, ends = [], []
     for number, direction in enumerate(directions):
         started = [_start(out, state, number, batch, direction.units) for state in states]
-        sequence, *last = _run(out, x, direction, started)
+        sequence, *last = _run(out, x, direction, started, lengths)
         outputs.append(sequence)
         ends.append(last)
     units = directions[0].units
@@ -66,8 +69,8 @@ def _directions(node: IslandNode) -> list[Direction]:
     names = names or usual * count
     if attrs.get("clip") or attrs.get("input_forget") or attrs.get("layout"):
         raise NotInLite(f"{node.op} with limits, coupled gates or another layout")
-    if node.optional(4) is not None or node.optional(7) is not None:
-        raise NotInLite(f"{node.op} with lengths of sequences or peepholes")
+    if node.optional(7) is not None:
+        raise NotInLite(f"{node.op} with peepholes")
     if any(name not in ACTIVATIONS for name in names):
         raise NotInLite(f"{node.op} with the activations {', '.join(names)}")
     weights, own = node.value(1).constant(), node.value(2).constant()
@@ -76,7 +79,7 @@ def _directions(node: IslandNode) -> list[Direction]:
         bias = np.zeros((count, 2 * weights.shape[1]), np.float32)
     return [
         Direction(
-            node.op, weights[i], own[i], *np.split(bias[i], 2),
+            node.op, weights[i], own[i], bias[i][: bias.shape[1] // 2], bias[i][bias.shape[1] // 2 :],
             names[i * len(usual) : (i + 1) * len(usual)],
             bool(attrs.get("linear_before_reset")),
             attrs.get("direction") == "reverse" or i == 1,
@@ -95,7 +98,11 @@ def _start(out: LiteScribe, state: IslandValue | None, number: int, batch: Numbe
 
 
 def _run(
-    out: LiteScribe, x: IslandValue, direction: Direction, start: Sequence[IslandValue]
+    out: LiteScribe,
+    x: IslandValue,
+    direction: Direction,
+    start: Sequence[IslandValue],
+    lengths: IslandValue | None,
 ) -> list[IslandValue]:
     """The outputs of all steps, and the states after the last one."""
     steps, batch, length = x.sizes
@@ -106,31 +113,35 @@ def _run(
     width = direction.weights.shape[0]
     product = out.reshaped(gemm(out, IslandNode("Gemm", inputs, attrs, 1)).tensor, (steps, batch, width))
     if direction.is_reverse:
-        product = _reversed(out, product)
+        product = _reversed(out, product, lengths)
     zero = out.array(np.zeros((), np.float32))
     empty = out.add(
         "FILL", [out.sizes([steps, batch, direction.units]), zero], (steps, batch, direction.units)
     )
     counter = out.as_tensor(constant_value(np.array(0, np.int32)))
-    state = [counter, product, empty, *start]
-    options = {
+    state = [counter, product, empty, *start, *([lengths] if lengths is not None else [])]
+    options: dict[str, Any] = {
         "cond_subgraph_index": _condition(out, state),
-        "body_subgraph_index": _body(out, state, direction),
+        "body_subgraph_index": _body(out, state, direction, lengths is not None),
     }
     results = out.add_all("WHILE", [v.tensor for v in state], [(v.sizes, v.dtype) for v in state], **options)
-    sequence = _reversed(out, results[2]) if direction.is_reverse else results[2]
-    return [sequence, *results[3:]]
+    sequence = _reversed(out, results[2], lengths) if direction.is_reverse else results[2]
+    return [sequence, *results[3 : 3 + len(start)]]
 
 
 def _bias_before(direction: Direction) -> NDArray[Any]:
     """What is added before the loop: all offsets, unless a gate resets what they are added to."""
-    both = direction.input_bias + direction.recurrent_bias
+    both: NDArray[Any] = direction.input_bias + direction.recurrent_bias
     if direction.op == "GRU" and direction.resets_after:
         both[2 * direction.units :] = direction.input_bias[2 * direction.units :]
     return both
 
 
-def _reversed(out: LiteScribe, x: IslandValue) -> IslandValue:
+def _reversed(out: LiteScribe, x: IslandValue, lengths: IslandValue | None) -> IslandValue:
+    """The steps from the last to the first; of each sequence as many as it has."""
+    if lengths is not None:
+        inputs = [x.tensor, lengths.tensor]
+        return out.add("REVERSE_SEQUENCE", inputs, x.sizes, seq_dim=0, batch_dim=1)
     return out.add("REVERSE_V2", [x.tensor, out.ints(0)], x.sizes)
 
 
@@ -152,20 +163,29 @@ def _condition(out: LiteScribe, state: Sequence[IslandValue]) -> int:
     return _add(out, inner.model.subgraph("steps_left", [v.tensor for v in fed], [less.tensor]))
 
 
-def _body(out: LiteScribe, state: Sequence[IslandValue], direction: Direction) -> int:
+def _body(out: LiteScribe, state: Sequence[IslandValue], direction: Direction, has_lengths: bool) -> int:
     inner, fed = _inner(out, state)
     counter, product, outputs, *before = fed
+    lengths = [before.pop()] if has_lengths else []
     batch, width = product.sizes[1:]
     index = inner.reshaped(counter.tensor, (1,), None, "int32")
     row = inner.add("GATHER", [product.tensor, index.tensor], (1, batch, width), axis=0, batch_dims=0)
     x = inner.reshaped(row.tensor, (batch, width))
     after = {"GRU": _gru, "LSTM": _lstm, "RNN": _rnn}[direction.op](inner, direction, x, before)
     place = inner.add("CONCATENATION", [index.tensor, inner.ints(0, 0)], (3,), dtype="int32", axis=0)
-    update = inner.reshaped(after[0].tensor, (1, *after[0].sizes))
+    shown = after[0]
+    if lengths:
+        goes_on = inner.add("LESS", [counter.tensor, lengths[0].tensor], lengths[0].sizes, dtype="bool")
+        rows = inner.reshaped(goes_on.tensor, (*lengths[0].sizes, 1), None, "bool")
+        zero = constant_value(np.zeros((), np.float32))
+        shown = broadcast(inner, "SELECT_V2", [rows, shown, zero])
+        pairs = zip(after, before, strict=True)
+        after = [broadcast(inner, "SELECT_V2", [rows, new, old]) for new, old in pairs]
+    update = inner.reshaped(shown.tensor, (1, *shown.sizes))
     written = inner.add("DYNAMIC_UPDATE_SLICE", [outputs.tensor, update.tensor, place.tensor], outputs.sizes)
-    one = inner.array(np.array(1, np.int32))
-    following = inner.add("ADD", [counter.tensor, one], (), dtype="int32")
-    results = [following, product, written, *after]
+    increment = inner.array(np.array(1, np.int32))
+    following = inner.add("ADD", [counter.tensor, increment], (), dtype="int32")
+    results = [following, product, written, *after, *lengths]
     return _add(out, inner.model.subgraph("step", [v.tensor for v in fed], [v.tensor for v in results]))
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tfport.runtime.engines.litert.island_node import IslandNode, IslandValue, NotInLite
+from tfport.runtime.engines.litert.island_node import IslandNode, IslandValue, NotInLite, constant_value
 from tfport.runtime.engines.litert.lite_scribe import LiteScribe
-from tfport.runtime.engines.litert.rules.elementwise import last_axis
+from tfport.runtime.engines.litert.rules.elementwise import broadcast, last_axis
 from tfport.runtime.engines.litert.rules.moving import without_axes
 from tfport.runtime.size_expression import SizeExpression
 
@@ -89,6 +89,26 @@ def running_sum(out: LiteScribe, node: IslandNode) -> IslandValue:
     tensors = [x.tensor, out.array(np.array(x.position(axis), np.int32))]
     options = {name: bool(node.attrs.get(name)) for name in ("exclusive", "reverse")}
     return out.add("CUMSUM", tensors, x.sizes, x.order, x.dtype, **options)
+
+
+def normalization(out: LiteScribe, node: IslandNode) -> IslandValue:
+    """LayerNormalization of the last axes, or InstanceNormalization of each channel."""
+    x, rank = node.first, len(node.first.sizes)
+    is_instance = node.op == "InstanceNormalization"
+    first = 2 if is_instance else node.attrs.get("axis", -1) % rank
+    gone = set(range(first, rank))
+    centered = broadcast(out, "SUB", [x, _reduced(out, x, "MEAN", gone)])
+    variance = _reduced(out, broadcast(out, "MUL", [centered, centered]), "MEAN", gone)
+    epsilon = constant_value(np.array(node.attrs.get("epsilon", 1e-5), np.float32))
+    shifted = broadcast(out, "ADD", [variance, epsilon])
+    deviation = out.add("SQRT", [shifted.tensor], shifted.sizes, shifted.order)
+    result = broadcast(out, "DIV", [centered, deviation])
+    for op, number in (("MUL", 1), ("ADD", 2)):
+        factor = node.optional(number)
+        if factor is not None and is_instance:
+            factor = constant_value(factor.constant().reshape(-1, *[1] * (rank - 2)))
+        result = result if factor is None else broadcast(out, op, [result, factor])
+    return result
 
 
 def softmax(out: LiteScribe, node: IslandNode) -> IslandValue:
