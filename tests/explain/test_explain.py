@@ -366,6 +366,12 @@ def test_the_wording_with_names_is_reported_once():
 
 def test_backslashes_in_paths_of_windows_are_kept():
     assert clean(r"C:\lib\tensorflow\new.dll") == [r"C:\lib\tensorflow\new.dll"]
+    assert clean(r'File "env\lib\tensorflow\new.py", line 7') == [
+        "File",
+        r'"env\lib\tensorflow\new.py",',
+        "line",
+        "7",
+    ]
     assert clean(r"first\n\tsecond") == ["first", "second"]
 
 

@@ -9,6 +9,7 @@ A condition of a row (`if`, `unless`) is one of these; several joined by ` & ` m
 | `names_path:tensorflow/lite` | the path in the message itself contains it |
 | `raised_in:keras/src` | the file of the last frame before the message, except protobuf's, contains it |
 | `raised_in:own` | that file is neither of an installed package nor of Python |
+| `raised_in:installed` | that file is of an installed package |
 | `suffix:.h5` | a file name in the text ends so |
 | `suffix:none` | the paths in the message have no suffix |
 | `platform:windows` | the text shows the system (`PLATFORMS`) |
@@ -34,7 +35,7 @@ KEYED = re.compile(r"(path|names_path|raised_in|suffix|platform):(\S.*)")
 LIMITS = re.compile(r"([a-z][a-z0-9-]*)((?:[<>]=?|==)\d+(?:\.\d+)*(?:,(?:[<>]=?|==)\d+(?:\.\d+)*)*)")
 LIMIT = re.compile(r"([<>]=?|==)([\d.]+)")
 COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq}
-OWN, NONE = "own", "none"
+OWN, OF_PACKAGE, NONE = "own", "installed", "none"
 NAME = re.compile(r"\{(\w+)\}")
 
 PLATFORMS = {
@@ -125,6 +126,7 @@ LAST_IMPORT = re.compile(
 INSTALLED = re.compile(
     r"(?:site|dist)-packages/|/lib/python\d|/lib64/python\d|\\Lib\\|Python\d\d+/lib/|^<|/runfiles/", re.I
 )
+PACKAGE = re.compile(r"(?:site|dist)-packages/(\w+)", re.I)
 FILE = re.compile(r"[\w./\\~-]{0,300}\w(\.\w{1,12})\b")
 
 
@@ -192,6 +194,9 @@ class Circumstances:
             return (
                 f"the file that raised it, {_shortened(file)}, is of no installed package" if is_own else None
             )
+        if part == OF_PACKAGE:
+            package = None if self._is_cut_at_import else PACKAGE.search(file)
+            return f"a file of the installed package {package[1]} raised it" if package else None
         hit = re.search(rf"(?<![\w.-]){re.escape(part)}", file)
         return f"a file of {part} raised it" if hit else None
 

@@ -88,6 +88,12 @@ def class_releases(name: str) -> str:
 def unknown_object(match: MessageMatch, target: Target | None) -> Meaning:
     """Whether the class is one of Keras in other releases, one of a known package, or a custom one."""
     name = match.names.get("object", "")
+    if not name:
+        return Meaning(
+            ways_out=[
+                "import the package or program that defines the class before loading: it may register it"
+            ]
+        )
     if name in KEYS:
         return Meaning(
             [

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
-from tfport.atlas.lite.releases import first_release_with, lite_op_numbers
+from tfport.atlas.lite.releases import first_release_with, first_release_with_custom, lite_op_numbers
 from tfport.atlas.target import Target
 from tfport.explain.lookup import Meaning, MessageMatch
+from tfport.explain.ops import registered_by
 
 FIRST = "1"
 BEYOND = "PLACEHOLDER_FOR_GREATER_OP_CODES"
@@ -74,6 +75,26 @@ def _since(op: str, version: int) -> list[str]:
     """The first recorded interpreters with a version of an op."""
     first = first_release_with(op, version)
     return [f"{op} has version {version} since {', '.join(first)}."] if first else []
+
+
+def custom_op(match: MessageMatch, target: Target | None) -> Meaning:
+    """Which interpreters register a custom op themselves, or what registers it in TensorFlow."""
+    op = match.names.get("op", "")
+    first = first_release_with_custom(op)
+    if not first:
+        return registered_by(match, target)
+    return Meaning(
+        [
+            f"The model contains the custom op {op}, which TensorFlow Lite itself has: full interpreters "
+            f"register it, recorded since {', '.join(first)}. This one is older, or was built with a "
+            "selection of ops.",
+        ],
+        [
+            "use a newer interpreter, of the converter's release or later, with all ops",
+            f"in a build of your own, use the `BuiltinOpResolver`, or add {op} with `AddCustom`",
+        ],
+        replaces=True,
+    )
 
 
 def arena(match: MessageMatch, target: Target | None) -> Meaning:

@@ -35,7 +35,9 @@ ESCAPED = re.compile("|".join(map(re.escape, ESCAPES)))
 PREFIXED = re.compile(r"(?<![\w'\"])u(?=['\"])")
 """What Python 2 writes before the quotes of a text: `u'SaveV2'`."""
 CONTROLS = frozenset((r"\n", r"\t", r"\r"))
-WINDOWS_PATH = re.compile(r"\b[A-Za-z]:\\(?!\\)\w")
+WINDOWS_PATH = re.compile(
+    r"\b[A-Za-z]:\\(?!\\)\w|\bFile \"[^\"\\\n]{1,200}\\(?!\\)\w|\\site-packages\\(?!\\)\w"
+)
 """A path of Windows that is not escaped: in its line, `\\t` is a backslash and a letter."""
 PLACE = r"(?:[\w/.-]{1,200}\.(?:cc|cpp|cu|h|go|py):\d{1,6}\] ?)?"
 PREFIXES = re.compile(

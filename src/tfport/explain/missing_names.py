@@ -28,6 +28,9 @@ MOST_PLACES = 2
 KERAS_IN_TENSORFLOW = "tensorflow.keras"
 KERAS_OF_ITS_OWN_NUMBER = "2.6"
 """Since then TensorFlow requires a version of the package keras."""
+LAST_KERAS_2 = "2.15"
+BEFORE_KERAS_3 = "python<3.9"
+"""The Pythons that no Keras 3 takes."""
 PRODUCTS = {"tensorflow": "TensorFlow", "keras": "the package keras"}
 NOT_RECORDED = "Names of earlier releases and of other packages are not recorded."
 IMPORTED = re.compile(r"import `.*? from ")
@@ -61,7 +64,7 @@ def missing_contrib(match: MessageMatch, target: Target | None) -> Meaning:
     ]  # fmt: skip
     last = where.spans[-1][1] if facts and where and where.spans else LAST_WITH_CONTRIB
     is_in_none = bool(facts) and where is not None and not where.spans
-    code = _contrib_places(name) if is_in_none else [
+    code = _contrib_places(name) if is_in_none and "module" in match.names else [
         f"use TensorFlow {last} for that code{_pythons(STOCK, last)}"
     ]  # fmt: skip
     return Meaning(facts, [
@@ -81,8 +84,10 @@ def _contrib_places(name: str) -> list[str]:
 
 
 def _used_contrib(match: MessageMatch) -> str:
-    """The part of `tf.contrib` that the line of source code before the message uses."""
-    uses = re.findall(r"\b(?:tf|tensorflow)\.contrib((?:\.\w+)*)", failing_line(match.before) + match.quote)
+    """The public part of `tf.contrib` that the line of source code before the message uses."""
+    uses = re.findall(
+        r"\b(?:tf|tensorflow)\.contrib((?:\.(?!_)\w+)*)", failing_line(match.before) + match.quote
+    )
     return f"{CONTRIB}{uses[-1] if uses else ''}"
 
 
@@ -104,6 +109,22 @@ def missing_module(match: MessageMatch, target: Target | None) -> Meaning | None
     """Which releases have the module."""
     module = MODULE.search(match.quote)
     return _presence_of(*_split(module[1]), match) if module and not match.is_cut else None
+
+
+def missing_keras_module(match: MessageMatch, target: Target | None) -> Meaning | None:
+    """The same for a module of Keras, which tf_keras has if the last Keras 2 has it."""
+    meaning, module = missing_module(match, target), MODULE.search(match.quote)
+    where = presence(*_split(module[1])) if module else None
+    if meaning and where and (not where.spans or any(_is_in(LAST_KERAS_2, span) for span in where.spans)):
+        meaning.ways_out.append(
+            "for code of Keras 2 on TensorFlow 2.16 or later, install the tf_keras of TensorFlow's own "
+            "number, and import it instead of keras"
+        )
+    return meaning
+
+
+def _is_in(version: str, span: tuple[str, str]) -> bool:
+    return _numbers(span[0]) <= _numbers(version) <= _numbers(span[1])
 
 
 def _used_module(line: str, name: str) -> str | None:
@@ -181,6 +202,8 @@ def _presence_of(module: str, name: str | None, match: MessageMatch) -> Meaning 
             [fact[0].upper() + fact[1:], NOT_BY_PATCH], [running, *later, *_ways_of_packages(where)]
         )
     ways = [*_replacement(shown), *_places(module, name, where)]
+    if where.is_current and len(where.spans) > 1 and compared is None:
+        return _in_two_versions(shown, where, ways, match)
     if where.is_current:
         fact = f"{product} has {shown} {where}; the installed one is incomplete, or older."
         ways.append(_install(where.package, f"{since} or later"))
@@ -197,6 +220,21 @@ def _presence_of(module: str, name: str | None, match: MessageMatch) -> Meaning 
         ways.insert(0, "install the keras of the time of your TensorFlow (the package's file asks for it)")
     broken = _reinstall(where.package, "otherwise, ") if where.is_current else []
     return Meaning([fact[0].upper() + fact[1:]], [*ways[:-1], *_ways_of_packages(where), ways[-1], *broken])
+
+
+def _in_two_versions(shown: str, where: Presence, ways: list[str], match: MessageMatch) -> Meaning:
+    """What is known of a name that was removed, and is there again in a later version."""
+    product = PRODUCTS[where.package]
+    (_, last), (since, _) = where.spans[-2:]
+    fact = (
+        f"{product} has {shown} {where}; the installed one is another, or incomplete. What is there since "
+        f"{since} may be another thing of the same name."
+    )
+    old = f"for code from before {since}, {_install(where.package, last)}{_pythons(where.package, last)}"
+    new = [f"for code of {since} and later, {_install(where.package, f'{since} or later')}"]
+    if where.package != STOCK and since.startswith("3.") and match.circumstances.evidence(BEFORE_KERAS_3):
+        new = []
+    return Meaning([fact[0].upper() + fact[1:]], [*ways, *_ways_of_packages(where), old, *new])
 
 
 OLDER, NEWER, WITHIN = "older", "newer", "within"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tfport.atlas.atlas import atlas
 from tfport.atlas.choose_builds import PYTHON_OPS, choose_addon
 from tfport.atlas.history import ProviderHistory, op_history
+from tfport.atlas.lite.releases import first_release_with_custom
 from tfport.atlas.op_search import OpSummary, earlier_ops, suggestions, summaries
 from tfport.atlas.package_requirement import PackageRequirement
 from tfport.atlas.release_spans import STOCK, Span, on_x86, spans
@@ -50,6 +51,8 @@ def unregistered_op(match: MessageMatch, target: Target | None) -> Meaning:
         meaning = _released(op, history, match)
     elif history.providers:
         meaning = _provided(op)
+    elif first := first_release_with_custom(op):
+        meaning = _of_lite(op, first)
     else:
         meaning = _unknown(op)
     if target is not None:
@@ -142,6 +145,23 @@ def _how_to_add(provision: ProviderHistory) -> str:
     )
 
 
+def _of_lite(op: str, first: Sequence[str]) -> Meaning:
+    return Meaning(
+        [
+            f"It is an op of TensorFlow Lite only (recorded since {', '.join(first)}): TensorFlow has no "
+            "kernel for it, and there is no library to load. The graph was made for the converter of "
+            "TensorFlow Lite."
+        ],
+        [
+            "convert the graph to a .tflite file with `allow_custom_ops = True`, and run that with the "
+            "interpreter of TensorFlow Lite",
+            "to run it in TensorFlow, export the model without the op (in the Object Detection API, with "
+            "export_inference_graph.py instead of export_tflite_ssd_graph.py)",
+        ],
+        code="TFP102",
+    )
+
+
 def _unknown(op: str) -> Meaning:
     near = suggestions(atlas(), op)
     close = f" Similar names: {', '.join(near)}." if near else ""
@@ -196,6 +216,8 @@ def registered_by(match: MessageMatch, target: Target | None) -> Meaning:
     (history,) = summaries(atlas(), [match.names["op"]])
     sources = [f"TensorFlow {recorded(history.releases)}"] if history.releases else []
     sources += history.providers
+    if not sources and first_release_with_custom(match.names["op"]):
+        return Meaning(["It is an op of TensorFlow Lite only: no TensorFlow release registers it."])
     if not sources:
         return Meaning(["No recorded TensorFlow release or add-on registers it: it is a custom op."])
     return Meaning([f"It is registered by {', '.join(sources)}."], _training(match.names["op"]))

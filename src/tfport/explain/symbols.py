@@ -62,6 +62,10 @@ LIBRARIES = {
 """The libraries whose symbols begin so, or are in a namespace of that name."""
 LINK = "link it with the flags of `tf.sysconfig.get_link_flags()`, after the source files in the command"
 COMPILE = "recompile it against the TensorFlow that loads it, with `tf.sysconfig.get_compile_flags()`"
+COMPILE_SOURCE = "compile the source of that function into the library, or do not use it"
+NOT_BY_COMPILING = "compiling against another TensorFlow does not help: none exports the function"
+OF_KERNELS = frozenset({"functor"})
+"""Namespaces of the code of kernels, which no library exports for others."""
 LITE_NAMES = ("TfLite", "LiteRt")
 C_NAMES = ("TF_", "TFE_", *LITE_NAMES)
 OLDER = "the loaded library is older than the program or language binding needs, or not linked"
@@ -97,7 +101,7 @@ def undefined_symbol(match: MessageMatch, target: Target | None) -> Meaning:
         return Meaning([*shown, mac], [COMPILE])
     return Meaning(
         [*shown, *_exported(symbol), *_other_abseil(symbol), *_abi(symbol)],
-        [*_of_package(path), *_ways_out(symbol)],
+        _ways_out(symbol, _of_package(path)),
         _on_target(symbol, target),
     )
 
@@ -253,15 +257,30 @@ def _with_abi(new: bool) -> tuple[Span, ...]:
     return spans(stock, {build.number for build in stock if build.facts.get("cxx11_abi") is new})
 
 
-def _ways_out(symbol: str) -> list[str]:
+def _ways_out(symbol: str, package: list[str]) -> list[str]:
     releases = releases_exporting(symbol)
     if not releases:
-        return [COMPILE]
+        return [*package, *_ways_without_exporter(symbol)]
     if not _is_in_framework(symbol):
-        return ["compile the source of that function into the library, or do not use it"]
+        return [*package, COMPILE_SOURCE]
     if _is_in_every_release(releases):
-        return [LINK, "import tensorflow before the library is loaded, with `tf.load_op_library`", COMPILE]
+        imported = "import tensorflow before the library is loaded, with `tf.load_op_library`"
+        return [*package, LINK, imported, COMPILE]
+    if package:
+        return [
+            *package,
+            f"or install the TensorFlow that the package requires: it is one of {any_of(releases)}, or a "
+            "pre-release or nightly build of that time",
+            "if you compile the package yourself, " + COMPILE,
+        ]
     return [use(releases), COMPILE, LINK]
+
+
+def _ways_without_exporter(symbol: str) -> list[str]:
+    """What to do about a symbol that no release exports: its name may be that of another C++ ABI."""
+    if any(part in OF_KERNELS for part, _ in _parts(symbol)):
+        return [NOT_BY_COMPILING, COMPILE_SOURCE]
+    return [f"if TensorFlow's headers declare a function of that name, {COMPILE}", COMPILE_SOURCE]
 
 
 def _is_in_framework(symbol: str) -> bool:

@@ -113,6 +113,20 @@ def first_release_with(op: str, version: int) -> tuple[str, ...]:
 
 
 @cache
+def first_release_with_custom(op: str) -> tuple[str, ...]:
+    """The first recorded release of each package that registers a custom op itself, if the last one does."""
+    having = {
+        package: [v for v, number in lite_versions(package).items() if op in _names("custom", number)]
+        for package in (TFLITE_RUNTIME, LITERT, TENSORFLOW)
+    }
+    return tuple(
+        f"{package} {versions[0]}"
+        for package, versions in having.items()
+        if versions and versions[-1] == [*lite_versions(package)][-1]
+    )
+
+
+@cache
 def lite_op_numbers() -> Mapping[str, int]:
     """The number of every builtin op that a recorded interpreter registers."""
     return {name: number for name, (number, _) in _record()["ops"].items()}
