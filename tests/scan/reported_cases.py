@@ -83,6 +83,18 @@ def in_saved_model(text: str, more: bytes = b"") -> Maker:
     return make_it
 
 
+def in_second_graph(text: str) -> Maker:
+    """A SavedModel with a harmless graph, and another one with one tag more."""
+
+    def make_it(folder: Path) -> Path:
+        graphs = [meta_graph(X + "y = Identity(x) {T=string}"), meta_graph(text)]
+        graphs[1].meta_info_def.tags.append("gpu")
+        file = SavedModel(saved_model_schema_version=1, meta_graphs=graphs)
+        return make.written(folder, "export/saved_model.pb", file.SerializeToString()).parent
+
+    return make_it
+
+
 def in_meta(text: str, more: bytes = b"") -> Maker:
     return lambda folder: make.written(folder, "model.ckpt.meta", meta_graph(text).SerializeToString() + more)
 
@@ -201,6 +213,9 @@ REPORTED: dict[str, dict[str, Case]] = {
             in_saved_model(called('c = PyFunc(n) {token="pyfunc_7", Tin=[string], Tout=[string]}')),
             "warning TFP905",
         ),
+    },
+    "variant of modelaudit 1491": {
+        "WriteFile in a second MetaGraph": (in_second_graph(WRITTEN), "error TFP902"),
     },
     "modelaudit 897": {
         "an op that is in no TensorFlow": (in_saved_model(X + "y = LoadLibrary(x)"), "warning TFP907"),
