@@ -47,7 +47,7 @@ def json_bytes(value, encoding="utf-8"):
 
 
 HOSTILE: dict[str, dict[str, Case]] = {
-    "ModelScan 44, 340, 343, 351; modelaudit 250, 251, 687, 1020, 1425, 1434": {
+    "ModelScan 44, 340, 351; modelaudit 250, 251, 687, 1020, 1425, 1434": {
         "lambda in h5": (in_h5(model_of(LAMBDA)), "error TFP911"),
         "lambda in keras": (in_keras(model_of(NEW_LAMBDA)), "error TFP911"),
         "lambda of keras 2 in keras": (in_keras(model_of(LAMBDA)), "error TFP911"),

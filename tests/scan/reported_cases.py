@@ -284,6 +284,8 @@ REPORTED: dict[str, dict[str, Case]] = {
     },
     "ModelScan 263 (GHSA-655q-fx9r-782v)": {
         "pip": named("pip", "main"),
+    },
+    "variant of ModelScan 263": {
         "numpy.testing": named("numpy.testing._private.utils", "runstring"),
     },
     "ModelScan 267": {"pickle.loads": named("pickle", "loads")},
