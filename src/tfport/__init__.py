@@ -274,7 +274,7 @@ def scan(model: Model | ModelSource, *, tags: Iterable[str] | None = None) -> Sc
 
     Args:
         model: A model, or what `load` accepts.
-        tags: The tags of one of several MetaGraphs of a SavedModel.
+        tags: The tags of one of several MetaGraphs of a SavedModel (default: all are scanned).
     """
     from tfport.graph.model import Model
     from tfport.scan.scan import scan_model, scan_path

@@ -54,8 +54,9 @@ CLAIMS: dict[str, frozenset[str]] = {
 }  # fmt: skip
 """The contents that a suffix promises; nothing for those that have no magic number."""
 SHAPE = re.compile(rb"'shape'\s*:\s*\(((?:\s*\d{1,18}\s*,?)*)\)")
-HEADER = re.compile(rb"'descr'\s*:\s*'[|<>=]?O")
-"""In the header of a NumPy array of Python objects, which is a pickle."""
+OBJECTS = re.compile(rb"""(?:['"]descr['"]\s*:|,)\s*['"][|<>=]?O\d*['"]|\\""")
+"""In the header of a NumPy array that has Python objects or fields of them, or hides its types: a pickle."""
+MOST_HEADER = 1 << 16
 
 
 def suffix_of(name: str) -> str:
@@ -94,10 +95,20 @@ def contradicts(kind: str, name: str) -> bool:
 
 def holds_objects(data: memoryview) -> bool:
     """Whether a NumPy array has Python objects, which are stored as a pickle."""
-    return HEADER.search(bytes(data[:512])) is not None
+    return OBJECTS.search(_array_header(data)) is not None
+
+
+def elements_start(data: memoryview) -> int:
+    """Where the elements of a NumPy array begin. The length before its header has 4 bytes since version 2."""
+    size = 2 if bytes(data[6:7]) == b"\1" else 4
+    return 8 + size + int.from_bytes(data[8 : 8 + size], "little")
+
+
+def _array_header(data: memoryview) -> bytes:
+    return bytes(data[: min(elements_start(data), MOST_HEADER)])
 
 
 def declared_elements(data: memoryview) -> int:
     """The number of elements that the header of a NumPy array declares."""
-    stated = SHAPE.search(bytes(data[:512]))
+    stated = SHAPE.search(_array_header(data))
     return prod(int(size) for size in stated[1].split(b",") if size.strip()) if stated else 0

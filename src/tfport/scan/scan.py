@@ -58,13 +58,30 @@ def scan_path(path: str, definitions: OpDefs, tags: Iterable[str] | None = None)
     risks_inside = functools.partial(_inner_risks, own=own, definitions=definitions)
     try:
         location = find_model(path)
-        report = scan_model(load_any_model(location, definitions, tags))
+        model = load_any_model(location, definitions, tags)
+        report = scan_model(model)
+        if tags is None:
+            _add_other_graphs(report, model, location, definitions)
         own |= {location.where, *map(location.files.label, (location.name, KERAS_WEIGHTS)), report.model}
         report.risks += look_at(path, risks_inside)
     except Error as error:
         report = _without_model(path, look_at(path, risks_inside), error)
     report.risks = _once(report.risks)
     return report
+
+
+def _add_other_graphs(report: ScanReport, model: Model, location: ModelLocation, definitions: OpDefs) -> None:
+    """What the other MetaGraphs of a SavedModel could do: whoever loads it chooses one by its tags."""
+    seen = {(risk.code, risk.message) for risk in report.risks}
+    for tags in dict.fromkeys(model.tag_sets):
+        if tags != model.tags:
+            other = scan_model(load_any_model(location, definitions, tags))
+            report.nodes += other.nodes
+            for risk in other.risks:
+                if (risk.code, risk.message) not in seen:
+                    named = f"the tags `{', '.join(tags)}`" if tags else "no tags"
+                    risk.why = "; ".join(filter(None, (risk.why, f"in the MetaGraph with {named}")))
+                    report.risks.append(risk)
 
 
 def _without_model(path: str, risks: list[Risk], error: Error) -> ScanReport:

@@ -2,18 +2,22 @@
 
 A pickle is a program: it imports what it names and calls it. Its opcodes are read here, and strings followed
 on the stack as far as names need it; nothing is imported or called. What comes before damage counts: `pickle`
-executes up to there.
+executes up to there. So do pickles behind the first.
 """
 
 from __future__ import annotations
 
 import pickletools
 import re
+from io import BytesIO
 from typing import Any
 
 from tfport.startup.dataclass import dataclass, field
 
 MOST_OPCODES = 200_000
+MOST_PICKLES = 2000
+"""Pickles in one file, and bytes that look like the start of one."""
+START = re.compile(rb"\x80[\x02-\x05]")
 PROTOCOLS = (b"\2", b"\3", b"\4", b"\5")
 CALLS = frozenset(("REDUCE", "INST", "OBJ", "NEWOBJ", "NEWOBJ_EX", "BUILD"))
 _TEXTS = """
@@ -22,6 +26,8 @@ _TEXTS = """
 """
 TEXTS = frozenset(_TEXTS.split())
 PUTS, GETS = frozenset(("PUT", "BINPUT", "LONG_BINPUT")), frozenset(("GET", "BINGET", "LONG_BINGET"))
+EXTENSIONS = frozenset(("EXT1", "EXT2", "EXT4"))
+"""Functions by a number, which the program that reads the pickle has registered."""
 NAME = re.compile(r"[A-Za-z_][\w.]*")
 
 
@@ -42,16 +48,44 @@ def has_pickle_start(head: bytes) -> bool:
 
 
 def pickled_names(data: bytes | memoryview) -> PickledNames:
-    """The names in a pickle, up to the first damage."""
+    """The names in a pickle up to the first damage, and in other pickles behind it.
+
+    Whoever reads a file may call `load` again, also behind bytes that are no pickle.
+    """
+    content = bytes(data)
+    pickled, end, opcodes = _one_pickle(content, 0, MOST_OPCODES)
+    for _ in range(MOST_PICKLES):
+        is_next = pickled.is_whole and is_text_pickle(content[end : end + 4096])
+        following = START.search(content, end)
+        if opcodes <= 0 or not (is_next or following):
+            break
+        start = end if is_next or following is None else following.start()
+        other, after, opcodes = _one_pickle(content, start, opcodes)
+        if start == end or (other.is_whole and _is_call(other)):
+            pickled.names = list(dict.fromkeys((*pickled.names, *other.names)))
+            pickled.calls |= other.calls
+            pickled.is_whole &= other.is_whole
+            end = max(after, start + 1)
+        else:
+            end = start + 1
+    else:
+        pickled.is_whole = False
+    return pickled
+
+
+def _one_pickle(content: bytes, start: int, most: int) -> tuple[PickledNames, int, int]:
+    """The names in the pickle at `start`, where it ends or is damaged, and the opcodes left of `most`."""
     pickled = PickledNames()
     names: dict[str, None] = {}
     stack: list[str | None] = []
     memo: dict[int, str | None] = {}
+    stream, end = BytesIO(content), start
+    stream.seek(start)
     try:
-        for count, (opcode, argument, _) in enumerate(pickletools.genops(bytes(data))):
-            if count > MOST_OPCODES:
+        for opcode, argument, at in pickletools.genops(stream):
+            if (most := most - 1) < 0:
                 break
-            name = opcode.name
+            name, end = opcode.name, (start if at is None else at) + 1
             if name in ("GLOBAL", "INST"):
                 names[str(argument).replace(" ", ".", 1)] = None
                 stack.append(None)
@@ -59,6 +93,9 @@ def pickled_names(data: bytes | memoryview) -> PickledNames:
                 module, attribute = ([None, None, *stack])[-2:]
                 names[f"{module}.{attribute}" if module and attribute else "?"] = None
                 stack[-2:] = [None]
+            elif name in EXTENSIONS:
+                names["?"] = None
+                stack.append(None)
             elif name in PUTS or name == "MEMOIZE":
                 memo[len(memo) if name == "MEMOIZE" else int(str(argument))] = stack[-1] if stack else None
             else:
@@ -68,7 +105,7 @@ def pickled_names(data: bytes | memoryview) -> PickledNames:
     except (ValueError, UnicodeError, IndexError, KeyError, OverflowError, AttributeError, TypeError):
         pass
     pickled.names = list(names)
-    return pickled
+    return pickled, end, most
 
 
 def _step(name: str, argument: Any, stack: list[str | None], memo: dict[int, str | None]) -> None:
@@ -89,5 +126,9 @@ def is_text_pickle(head: bytes) -> bool:
     """Whether bytes are a pickle of protocol 0 or 1, without a magic number: it names and calls something."""
     if b"\n" not in head or head[:1] not in b"(cIiSVFLNl]}p0":
         return False
-    pickled = pickled_names(head)
+    return _is_call(_one_pickle(head, 0, MOST_OPCODES)[0])
+
+
+def _is_call(pickled: PickledNames) -> bool:
+    """Whether bytes are a pickle for sure, as they name something and call it."""
     return pickled.calls and bool(pickled.names) and all(NAME.fullmatch(name) for name in pickled.names)

@@ -99,6 +99,13 @@ def _in_lambda(config: Mapping[str, Json], where: str) -> Iterator[UnsafeContent
         if has_code and isinstance(value, list | str):
             detail = MARSHALLED if key == "function" else f"{MARSHALLED} ({key})"
             yield UnsafeContent("lambda", where, detail, _code(value))
+        elif (
+            isinstance(value, dict)
+            and "class_name" not in value
+            and (module := _outside(value.get("module")))
+        ):
+            name = str(value.get("config"))
+            yield UnsafeContent("module", where, f"`{module[:100]}.{name[:100]}`, which is outside Keras")
         elif isinstance(value, str) and (module := _outside(config.get(MODULES.get(key, "")))):
             yield UnsafeContent("module", where, f"`{module[:100]}.{value[:100]}`, which is outside Keras")
         elif isinstance(value, str) and value in DANGEROUS_FUNCTIONS:
