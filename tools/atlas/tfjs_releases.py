@@ -2,10 +2,11 @@
 
     python tools/atlas/tfjs_releases.py VERSION…
 
-For each release: the ops of its converter package (`dist/operations/op_list`), its Keras classes, the kernels that each backend
-registers (`tf.getKernelsForBackend`), and for each op the kernels that it calls and whether it answers as TensorFlow
-does, on the recorded cases of the tests: one node with its inputs. They run on the backend `cpu`, which has the most
-kernels. The facts are kept in `src/tfport/atlas/tfjs/releases.json`; `tfport.atlas.tfjs.releases` says how to read them.
+For each release: the ops of its converter package (`dist/operations/op_list`), its Keras classes, the
+kernels that each backend registers (`tf.getKernelsForBackend`), and for each op the kernels that it calls
+and whether it answers as TensorFlow does, on the recorded cases of the tests: one node with its inputs.
+They run on the backend `cpu`, which has the most kernels. The facts are kept in
+`src/tfport/atlas/tfjs/releases.json`; `tfport.atlas.tfjs.releases` says how to read them.
 """
 
 from __future__ import annotations
@@ -22,16 +23,17 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tools/tfjs")]
 
-import numpy as np
-from node import NodeProcess, TfjsFailure, installed
-from tests.runtime.cases import Case, cases_of, families
-from tests.runtime.answers import recorded_answers
+import numpy as np  # noqa: E402
+from node import NodeProcess, TfjsFailure, installed  # noqa: E402
+from tests.recorded_models import OPS  # noqa: E402
+from tests.runtime.answers import recorded_answers  # noqa: E402
+from tests.runtime.cases import Case, cases_of, families  # noqa: E402
 
-import tfport
-from tfport.graph.attrs import Attr
-from tfport.graph.dtypes import DType
-from tfport.graph.save import as_saved_model
-from tfport.graph.save_tfjs import save_tfjs
+import tfport  # noqa: E402
+from tfport.graph.attrs import Attr  # noqa: E402
+from tfport.graph.dtypes import DType  # noqa: E402
+from tfport.graph.save import as_saved_model  # noqa: E402
+from tfport.graph.save_tfjs import save_tfjs  # noqa: E402
 
 RECORD = ROOT / "src/tfport/atlas/tfjs/releases.json"
 PROBE = Path(__file__).with_name("tfjs_probe.cjs")
@@ -86,7 +88,9 @@ def is_same(ours: Any, theirs: Any) -> bool:
     return bool(np.allclose(ours.astype(kind), theirs.astype(kind), rtol=rtol, atol=ATOL, equal_nan=True))
 
 
-def asked(node: NodeProcess, path: Path, feeds: dict[str, Any], fetches: list[str], expected: list[Any]) -> Any:
+def asked(
+    node: NodeProcess, path: Path, feeds: dict[str, Any], fetches: list[str], expected: list[Any]
+) -> Any:
     """What became of a case, the kernels that ran, and the error."""
     try:
         outputs, kernels = node.run(path, feeds, fetches)
@@ -125,8 +129,9 @@ class OpFacts:
             self.kernels = set(kernels) if self.kernels is None else self.kernels & set(kernels)
         self.errors += [error] if error else []
         for name, value in attrs.items():
-            if isinstance(value, DType | str | bool):
-                self.values[name][str(value)].add(outcome)
+            if isinstance(value, DType | str | bytes | bool):
+                text = value.decode(errors="replace") if isinstance(value, bytes) else str(value)
+                self.values[name][text].add(outcome)
 
     @property
     def refused(self) -> dict[str, list[str]]:
@@ -169,7 +174,7 @@ def facts_of(version: str, ops: set[str], folder: Path) -> dict[str, OpFacts]:
             facts.outputs = min(count, facts.outputs or count) or None
             answer = asked(node, path / "model.json", feeds, fetches[:count], expected[:count])
         if answer is not None:
-            facts.add(case._attributes(), *answer)
+            facts.add(OPS.get(case.op).with_defaults(case._attributes()), *answer)
     node.close()
     return found
 

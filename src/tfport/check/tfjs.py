@@ -38,7 +38,9 @@ def tfjs_findings(model: CheckedModel, target: Target) -> Iterator[TfjsFinding]:
     """What a release of TensorFlow.js does not run, one finding for each op with its problem."""
     model.model.require_graph()
     if model.model.lite is not None and not len(model.model.graph):
-        raise OtherFormat(f"{model.model.where} is a TensorFlow Lite file", "name an interpreter", target.kind)
+        raise OtherFormat(
+            f"{model.model.where} is a TensorFlow Lite file", "name an interpreter", target.kind
+        )
     source, resolver, seen = target.tfjs, Resolver(), set[str]()
     assert source is not None
     nodes = [node for node in model.needed_nodes() if node.op not in CONVERTED]
@@ -66,7 +68,9 @@ def _problems(usage: Usage, source: TfjsSource, target: Target, resolver: Resolv
             if answer.question in MATTERS:
                 yield TfjsUnsupportedNode(op=op, on=target, what=_what(answer, usage))
         count = source.outputs(op)
-        if count is not None and any(node.output(i).uses for node in usage.nodes for i in _others(node, count)):
+        if count is not None and any(
+            node.output(i).uses for node in usage.nodes for i in _others(node, count)
+        ):
             yield TfjsUnsupportedNode(op=op, on=target, what=f"an output after the first {count}")
 
 

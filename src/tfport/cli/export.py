@@ -46,7 +46,8 @@ def add_tfjs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format",
         choices=[TFJS, TFJS_LAYERS],
-        help="tfjs: a TensorFlow.js graph model; tfjs-layers: a layers model, of a Keras file; PATH is a new folder",
+        help="tfjs: a TensorFlow.js graph model; tfjs-layers: a layers model, of a Keras file. PATH is a new "
+        "folder",
     )
     parser.add_argument(
         "--quantize",
@@ -174,7 +175,6 @@ def _tfjs(args: argparse.Namespace) -> int:
     from tfport.cli.target_argument import parse_target
     from tfport.fix.certify.provenance import Provenance
     from tfport.fix.options import FixOptions
-    from tfport.fix.result import Fixed
     from tfport.fix.tfjs import fix_tfjs
     from tfport.fix.tfjs_layers import fix_tfjs_layers
     from tfport.formats.tfjs.write import parse_quantization

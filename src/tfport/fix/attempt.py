@@ -84,7 +84,9 @@ class FixAttempt:
     def runs(self) -> bool:
         """Whether the target loads and runs the model, and ignores no attribute that matters."""
         if self.form is ModelForm.TFJS and (self.stuck or self.reasons):
-            return False  # of a model that is no graph model yet, the report leaves out what conversion changes
+            return (
+                False  # of a model that is no graph model yet, the report leaves out what conversion changes
+            )
         return self.report.verdict == RUNS and not any(map(_is_ignored, self.stuck))
 
 
