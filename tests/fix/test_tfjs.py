@@ -35,7 +35,9 @@ def test_models_are_written(tmp_path, name):
     result.save(tmp_path / "out")
     written = tfport.load(tmp_path / "out")
     assert list(written.signatures) == ["serving_default"]
-    ops = {node["op"] for node in json.loads((tmp_path / "out/model.json").read_text())["modelTopology"]["node"]}
+    ops = {
+        node["op"] for node in json.loads((tmp_path / "out/model.json").read_text())["modelTopology"]["node"]
+    }
     assert ops.isdisjoint({"VarHandleOp", "ReadVariableOp", "PartitionedCall", "While", "Assert"})
 
 
@@ -68,7 +70,10 @@ def test_command_quantizes_and_says_what_it_cannot_do(tmp_path, capsys):
     assert main(["export", source, "--format", "tfjs", "--quantize", "uint8", "-o", str(tmp_path / "q")]) == 0
     entries = json.loads((tmp_path / "q/model.json").read_text())["weightsManifest"][0]["weights"]
     assert any(entry.get("quantization", {}).get("dtype") == "uint8" for entry in entries)
-    assert main(["export", source, "--format", "tfjs", "--for", "tensorflow==2.8.4", "-o", str(tmp_path / "t")]) == 2
+    assert (
+        main(["export", source, "--format", "tfjs", "--for", "tensorflow==2.8.4", "-o", str(tmp_path / "t")])
+        == 2
+    )
     assert main(["export", source, "--format", "tfjs-layers", "-o", str(tmp_path / "l")]) == 2
     assert "has no layers; `--format tfjs` writes its graph" in capsys.readouterr().err
 

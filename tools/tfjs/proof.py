@@ -106,7 +106,11 @@ def ran(node: NodeProcess, written: Path, signature: Any, calls: list[Any], *, l
     names = list(signature.outputs)
     try:
         for inputs, expected in calls:
-            feeds = {signature.inputs[k].tensors[0].partition(":")[0]: v for k, v in inputs.items() if k in signature.inputs}
+            feeds = {
+                signature.inputs[k].tensors[0].partition(":")[0]: v
+                for k, v in inputs.items()
+                if k in signature.inputs
+            }
             fetches = [signature.outputs[k].tensors[0] for k in names]
             if layers:
                 feeds, fetches = inputs, names
