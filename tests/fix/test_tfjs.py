@@ -1,4 +1,4 @@
-"""Models as TensorFlow.js graph models: what is written, and what the real TensorFlow.js did with the files."""
+"""Models as TensorFlow.js models: what is written, and what the real TensorFlow.js did with the files."""
 
 import json
 from pathlib import Path
@@ -79,7 +79,7 @@ def test_command_quantizes_and_says_what_it_cannot_do(tmp_path, capsys):
 
 
 def test_layers_model_is_written_and_read_again(tmp_path):
-    source = ROOT / "tests/check/keras/files/nested_model.h5"
+    source = ROOT / "tests/fix/files/keras_3.keras"
     assert main(["export", str(source), "--format", "tfjs-layers", "-o", str(tmp_path / "l")]) == 0
     document = json.loads((tmp_path / "l/model.json").read_text())
     assert document["format"] == "layers-model"

@@ -1,4 +1,7 @@
-"""Write docs/evidence/tfjs.json and tfjs.md from records of `proof.py`: python tools/tfjs/page.py RECORDS.json…"""
+"""Write docs/evidence/tfjs.json and tfjs.md from records of `proof.py`.
+
+python tools/tfjs/page.py RECORDS.json…
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,10 @@ EVIDENCE = Path(__file__).parents[2] / "docs/evidence"
 PRIVATE = re.compile(r"^.*/(?:\.cache/tfport/models|tmp/tfjs)/")
 HEAD = """# Models in TensorFlow.js
 
-Each model was exported with `tfport export MODEL --format tfjs`, run in the real TensorFlow.js under Node with generated
-inputs, and compared with the original in tfport. `tools/tfjs/proof.py` records this, `tools/tfjs/page.py` writes this page.
-*Official* is tensorflowjs 4.22.0 with TensorFlow 2.15.1, on SavedModels only; whether its files run was not tried.
+Each model was exported with `tfport export MODEL --format tfjs`, run in the real TensorFlow.js under Node
+with generated inputs, and compared with the original in tfport. `tools/tfjs/proof.py` records this,
+`tools/tfjs/page.py` writes this page. *Official* is tensorflowjs 4.22.0 with TensorFlow 2.15.1, on
+SavedModels only; whether its files run was not tried.
 
 """
 
@@ -54,14 +58,16 @@ def row(model: str, record: dict[str, Any]) -> str:
 def counts(records: dict[str, Any]) -> str:
     written = [r for r in records.values() if r["outcome"] == "written"]
     refused = sum(r["outcome"] == "refused" for r in records.values())
-    wrong = sum(any(v.startswith(("wrong", "failed")) for k, v in r.items() if k[0].isdigit()) for r in written)
+    wrong = sum(
+        any(v.startswith(("wrong", "failed")) for k, v in r.items() if k[0].isdigit()) for r in written
+    )
     both = [r for r in records.values() if "official" in r]
     ours = sum(r["outcome"] == "written" for r in both)
     theirs = sum(r["official"]["outcome"] == "written" for r in both)
     rest = len(records) - len(written) - refused
     return (
-        f"{len(records)} models: {len(written)} written, {refused} refused with a reason, {rest} not compared; of the "
-        f"written ones {wrong} had other answers or failed. Of {len(both)} SavedModels that the official converter "
+        f"{len(records)} models: {len(written)} written, {refused} refused with a reason, {rest} not compared; "
+        f"of the written ones {wrong} had other answers or failed. Of {len(both)} SavedModels that the official converter "
         f"was tried on: tfport writes {ours}, it writes {theirs}.\n\n"
     )
 
@@ -69,7 +75,10 @@ def counts(records: dict[str, Any]) -> str:
 def main(*paths: str) -> None:
     records = read(list(paths))
     (EVIDENCE / "tfjs.json").write_text(json.dumps(records, indent=1, ensure_ascii=False) + "\n")
-    table = ["| model | outcome | s | in TensorFlow.js, or why not | as layers | official |", "|---|---|---|---|---|---|"]
+    table = [
+        "| model | outcome | s | in TensorFlow.js, or why not | as layers | official |",
+        "|---|---|---|---|---|---|",
+    ]
     table += [row(model, record) for model, record in records.items()]
     (EVIDENCE / "tfjs.md").write_text(HEAD + counts(records) + "\n".join(table) + "\n")
 

@@ -65,8 +65,8 @@ SELECT = "Select"
 def _structure(nodes: Sequence[Node]) -> Iterator[TfjsUnsupportedNode]:
     """What real releases run otherwise than TensorFlow because of the nodes around a node.
 
-    `Select` with a condition for each row: TensorFlow.js broadcasts it. Non-maximum suppression in a loop: it gets
-    boxes of another rank.
+    `Select` with a condition for each row: TensorFlow.js broadcasts it. Non-maximum suppression in a loop:
+    it gets boxes of another rank.
     """
     in_loops = [node for node in nodes if node.op.startswith(BOXES) and _is_in_loop(node)]
     by_rows = [node for node in nodes if node.op == SELECT]

@@ -104,7 +104,11 @@ class TfjsSource:
         return [Kernel(op, "CPU", allowed)]
 
     def _refused(self, op: str) -> dict[str, list[str]]:
-        refused: dict[str, list[str]] = self._record["ops"].get(op, {}).get("refused", {})
+        entry = self._record["ops"].get(op, {})
+        refused: dict[str, list[str]] = entry.get("refused", {})
+        if self.backend == "wasm":
+            more = entry.get("wasm", {})
+            return {name: [*refused.get(name, ()), *more.get(name, ())] for name in {*refused, *more}}
         return refused
 
 
