@@ -58,7 +58,7 @@ def test_channels_first_become_channels_last():
     )
     result = fixed(model)
     assert result.verdict == "fixed"
-    assert {n.attrs["data_format"] for n in result.model.graph if n.op == "Conv2D"} == {b"NHWC"}
+    assert {n.attrs["data_format"] for n in result.model.graph if n.op == "Conv2D"} == {"NHWC"}
 
 
 def test_what_cannot_be_written_is_refused_with_the_reason():

