@@ -3,6 +3,7 @@
 python tools/tfjs/page.py RECORDS.json…
 """
 
+# ruff: noqa: E501
 from __future__ import annotations
 
 import json
