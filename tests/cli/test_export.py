@@ -26,7 +26,9 @@ def test_export_names_unsupported_inputs(capsys, tmp_path):
 def test_triton(tmp_path, capsys):
     out = str(tmp_path / "repository")
     assert main(["export", path_of("half_plus_two"), "--format", "triton", "-o", out]) == 0
-    assert capsys.readouterr().out == f"{out}: model half_plus_two, backend onnxruntime, batches of up to 32\n"
+    assert (
+        capsys.readouterr().out == f"{out}: model half_plus_two, backend onnxruntime, batches of up to 32\n"
+    )
     assert main(["export", "examples/attention", "--format", "triton", "-o", out, "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert (report["kind"], report["backend"], report["name"]) == ("triton", "python", "attention")

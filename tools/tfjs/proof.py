@@ -1,11 +1,12 @@
-"""Export models as TensorFlow.js graph models, run each in the real TensorFlow.js, and compare with the original.
+"""Export models as TensorFlow.js models, run each in the real TensorFlow.js, and compare with the original.
 
     python tools/tfjs/proof.py [--official PYTHON] [--records FILE] MODEL…
 
-Each model is exported by the command line, in a process of its own. A written model runs in Node (4.22.0 and 3.21.0, on wasm
-if that backend has all kernels, otherwise on cpu) with generated inputs, and its answers are compared with those
-of the original in tfport. `--official` names a Python with the official `tensorflowjs` converter, which then converts
-SavedModels too. The outcomes are kept in a file, by model: written, refused with the reason, or wrong.
+Each model is exported by the command line, in a process of its own. A written model runs in Node (4.22.0
+and 3.21.0, on wasm if that backend has all kernels, otherwise on cpu) with generated inputs, and its
+answers are compared with those of the original in tfport. `--official` names a Python with the official
+`tensorflowjs` converter, which then converts SavedModels too. The outcomes are kept in a file, by model:
+written, refused with the reason, or wrong.
 """
 
 from __future__ import annotations
@@ -79,20 +80,22 @@ def compare(source: str, written: Path, signature: str | None) -> dict[str, Any]
     calls = []
     for trial in trials(copy):
         try:
-            calls.append((trial.inputs, session.signature(name)(**trial.inputs)))
+            answers = session.signature(name)(**trial.inputs)
         except tfport.Error:
             continue
+        if all(np.size(answer) for answer in answers.values()):
+            calls.append((trial.inputs, answers))
         if len(calls) == MOST_TRIALS:
             break
     if not calls:
         return {"outcome": "not compared"}
     for version in RELEASES:
-        missing = [op for op in ops if tfjs_source(version, "wasm").missing_kernels(op)]
         unknown = [op for op in ops if tfjs_source(version, "cpu").definition(op) is None]
         if unknown:
             outcome[version] = f"not for this release: {', '.join(sorted(unknown))}"
             continue
-        backend = "cpu" if missing or any(_strings(inputs) for inputs, _ in calls) else "wasm"
+        on_wasm = tfport.check(copy, on=f"tfjs[wasm]=={version}").verdict == "runs"
+        backend = "wasm" if on_wasm and not any(_strings(inputs) for inputs, _ in calls) else "cpu"
         outcome[version] = ran(NodeProcess(version, backend), written, ours, calls)
     return outcome
 
@@ -105,7 +108,11 @@ def ran(node: NodeProcess, written: Path, signature: Any, calls: list[Any], *, l
     names = list(signature.outputs)
     try:
         for inputs, expected in calls:
-            feeds = {signature.inputs[k].tensors[0].partition(":")[0]: v for k, v in inputs.items()}
+            feeds = {
+                signature.inputs[k].tensors[0].partition(":")[0]: v
+                for k, v in inputs.items()
+                if k in signature.inputs
+            }
             fetches = [signature.outputs[k].tensors[0] for k in names]
             if layers:
                 feeds, fetches = inputs, names
@@ -113,15 +120,19 @@ def ran(node: NodeProcess, written: Path, signature: Any, calls: list[Any], *, l
             for key, output in zip(names, outputs, strict=True):
                 if not is_same(output, expected[key]):
                     a, b = np.asarray(output), np.asarray(expected[key])
-                    far = ""
-                    if a.shape == b.shape and b.dtype.kind == "f":
-                        far = f", {np.nanmax(np.abs(a.astype(float) - b.astype(float))):.3g} of {np.nanmax(np.abs(b)):.3g}"
-                    return f"{WRONG} on {node.backend}: `{key}` {a.shape} {b.shape}{far}"
+                    return f"{WRONG} on {node.backend}: `{key}` {a.shape} {b.shape}{_distance(a, b)}"
     except TfjsFailure as failure:
         return f"{FAILED} on {node.backend}: {str(failure)[:200]}"
     finally:
         node.close()
     return f"same on {node.backend}, {len(calls)} inputs"
+
+
+def _distance(ours: Any, theirs: Any) -> str:
+    if ours.shape != theirs.shape or theirs.dtype.kind != "f":
+        return ""
+    far = np.nanmax(np.abs(ours.astype(float) - theirs.astype(float)))
+    return f", {far:.3g} of {np.nanmax(np.abs(theirs)):.3g}"
 
 
 def measured(command: list[str]) -> tuple[int, str, float, int]:
@@ -140,7 +151,18 @@ def measured(command: list[str]) -> tuple[int, str, float, int]:
 def one(source: str, official: str | None) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "model"
-        command = [sys.executable, "-m", "tfport", "export", source, "--format", "tfjs", "-o", str(out), "--json"]
+        command = [
+            sys.executable,
+            "-m",
+            "tfport",
+            "export",
+            source,
+            "--format",
+            "tfjs",
+            "-o",
+            str(out),
+            "--json",
+        ]
         code, text, seconds, memory = measured(command)
         record: dict[str, Any] = {"seconds": seconds, "mb": memory}
         if code == 0:
@@ -156,7 +178,18 @@ def one(source: str, official: str | None) -> dict[str, Any]:
 
 def as_layers(source: str, out: Path) -> dict[str, Any]:
     """The outcome of a Keras file as a layers model, in each release."""
-    command = [sys.executable, "-m", "tfport", "export", source, "--format", "tfjs-layers", "-o", str(out), "--json"]
+    command = [
+        sys.executable,
+        "-m",
+        "tfport",
+        "export",
+        source,
+        "--format",
+        "tfjs-layers",
+        "-o",
+        str(out),
+        "--json",
+    ]
     code, text, _, _ = measured(command)
     if code:
         return {"outcome": REFUSED, "reason": _reason(text)}
@@ -184,7 +217,14 @@ def _some(all_trials: Iterator[Trial], session: Any) -> Iterator[Trial]:
 
 def by_official(python: str, source: str, out: Path) -> dict[str, Any]:
     """The outcome of the official converter on a SavedModel."""
-    command = [python, "-m", "tensorflowjs.converters.converter", "--input_format=tf_saved_model", source, str(out)]
+    command = [
+        python,
+        "-m",
+        "tensorflowjs.converters.converter",
+        "--input_format=tf_saved_model",
+        source,
+        str(out),
+    ]
     code, text, seconds, _ = measured(command)
     if code or not (out / "model.json").exists():
         lines = [line for line in text.splitlines() if line.strip()]
@@ -216,7 +256,9 @@ def main() -> None:
         command = [sys.executable, str(HERE), "--one", model]
         command += ["--official", args.official] if args.official else []
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=3 * MOST_SECONDS, check=False)
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=3 * MOST_SECONDS, check=False
+            )
             record = json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else None
             record = record or {"outcome": "tool failed", "reason": done.stderr[-300:]}
         except subprocess.TimeoutExpired:

@@ -1,4 +1,4 @@
-"""What loads a model other than TensorFlow: Keras, TensorFlow.js, a TensorFlow Lite interpreter, or its converter.
+"""What loads a model other than TensorFlow: Keras, TensorFlow.js, TensorFlow Lite, or its converter.
 
 Imported only for their files and targets: most checks need none of it. `check.check` judges the findings.
 """

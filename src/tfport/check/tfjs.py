@@ -6,7 +6,7 @@ node by node, as for `fix`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tfport.atlas.target import Target
 from tfport.atlas.tfjs.releases import WRONG, TfjsSource
@@ -19,7 +19,9 @@ from tfport.check.findings.tfjs_models import (
     TfjsUnsupportedNode,
 )
 from tfport.check.other_format import OtherFormat
-from tfport.graph.graph import Function
+from tfport.graph.graph import Function, Node
+from tfport.graph.infer_shapes import infer_shapes
+from tfport.graph.reach import needed_by
 from tfport.graph.usage import Usage, usages
 from tfport.registry.resolve import Resolver
 from tfport.registry.unresolved import Question, Unresolved
@@ -44,6 +46,9 @@ def tfjs_findings(model: CheckedModel, target: Target) -> Iterator[TfjsFinding]:
     source, resolver, seen = target.tfjs, Resolver(), set[str]()
     assert source is not None
     nodes = [node for node in model.needed_nodes() if node.op not in CONVERTED]
+    for finding in _structure(nodes):
+        finding.signatures = sorted(model.signatures)
+        yield finding.on_target(target)
     for usage in usages(nodes):
         for finding in _problems(usage, source, target, resolver):
             if finding.message not in seen:
@@ -51,6 +56,37 @@ def tfjs_findings(model: CheckedModel, target: Target) -> Iterator[TfjsFinding]:
                 finding.nodes = list(usage.nodes)
                 finding.signatures = sorted(model.signatures)
                 yield finding
+
+
+BOXES = "NonMaxSuppression"
+SELECT = "Select"
+
+
+def _structure(nodes: Sequence[Node]) -> Iterator[TfjsUnsupportedNode]:
+    """What real releases run otherwise than TensorFlow because of the nodes around a node.
+
+    `Select` with a condition for each row: TensorFlow.js broadcasts it. Non-maximum suppression in a loop:
+    it gets boxes of another rank.
+    """
+    in_loops = [node for node in nodes if node.op.startswith(BOXES) and _is_in_loop(node)]
+    by_rows = [node for node in nodes if node.op == SELECT]
+    if by_rows:
+        shapes = infer_shapes(by_rows[0].graph)
+        by_rows = [node for node in by_rows if _ranks_differ([shapes.shape(v).rank for v in node.inputs[:2]])]
+    for op_nodes, what in ((in_loops, "boxes from a loop"), (by_rows, "a condition for each row")):
+        if op_nodes:
+            finding = TfjsUnsupportedNode(op=op_nodes[0].op, what=what)
+            finding.nodes = op_nodes
+            yield finding
+
+
+def _ranks_differ(ranks: Sequence[int | None]) -> bool:
+    condition, values = ranks
+    return condition != values and condition is not None and condition > 0
+
+
+def _is_in_loop(node: Node) -> bool:
+    return any(before.op == "Merge" for before in needed_by([node]))
 
 
 def _problems(usage: Usage, source: TfjsSource, target: Target, resolver: Resolver) -> Iterator[TfjsFinding]:
@@ -74,8 +110,8 @@ def _problems(usage: Usage, source: TfjsSource, target: Target, resolver: Resolv
             yield TfjsUnsupportedNode(op=op, on=target, what=f"an output after the first {count}")
 
 
-def _others(node: object, count: int) -> range:
-    return range(count, len(getattr(node, "outputs", ())))
+def _others(node: Node, count: int) -> range:
+    return range(count, len(node.outputs))
 
 
 def _what(answer: Unresolved, usage: Usage) -> str:

@@ -1,7 +1,8 @@
 """Rewrite a model for TensorFlow.js, and write it as a graph model.
 
-One signature, variables as constants, branches and loops in the main graph, assertions dropped, and only ops that the
-release and its backend run, by the same rules and with the same comparison as for a release of TensorFlow.
+One signature, variables as constants, branches and loops in the main graph, assertions dropped, and only
+ops that the release and its backend run, by the same rules and with the same comparison as for a release
+of TensorFlow.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from tfport.fix.export import saved_with, with_choice_among_changes
 from tfport.fix.fix import Progress, fix_model
 from tfport.fix.options import FixOptions
 from tfport.fix.result import Fixed
-from tfport.formats.tfjs.write import Quantization
+from tfport.formats.tfjs.write import WeightQuantization
 from tfport.graph.model import Model
 from tfport.graph.save_tfjs import NO_QUANTIZATION, chosen_signature, save_tfjs
 from tfport.startup.dataclass import dataclass, replace
@@ -26,7 +27,7 @@ PLACEHOLDERS = ("Placeholder", "PlaceholderWithDefault")
 class FixedTfjs(Fixed):
     """A model rewritten for TensorFlow.js."""
 
-    quantization: Quantization = NO_QUANTIZATION
+    quantization: WeightQuantization = NO_QUANTIZATION
 
     def _write(self, path: str | os.PathLike[str]) -> str:
         save_tfjs(self.model, path, self.quantization)
@@ -38,7 +39,7 @@ def fix_tfjs(
     target: Target,
     options: FixOptions,
     progress: Progress = lambda doing: None,
-    quantization: Quantization = NO_QUANTIZATION,
+    quantization: WeightQuantization = NO_QUANTIZATION,
 ) -> FixedTfjs:
     """Rewrite one signature of a model for a release of TensorFlow.js."""
     options = with_choice_among_changes(options)

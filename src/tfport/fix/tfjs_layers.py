@@ -1,8 +1,8 @@
-"""Write a Keras file as a TensorFlow.js layers model: the JSON and the weights that `tf.loadLayersModel` reads.
+"""Write a Keras file as a TensorFlow.js layers model, which `tf.loadLayersModel` reads.
 
-TensorFlow.js reads configurations as Keras 2 spells them, so a file of Keras 3 is rewritten for Keras 2 first, and
-compared with the original, by `fix.keras`. Layers that the release of TensorFlow.js does not have are refused:
-as a graph model (`fix.tfjs`) they run.
+TensorFlow.js reads configurations as Keras 2 spells them, so a file of Keras 3 is rewritten for Keras 2
+first, and compared with the original, by `fix.keras`. Layers that the release of TensorFlow.js does not
+have are refused: as a graph model (`fix.tfjs`) they run.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tfport.fix.options import FixOptions
 from tfport.formats.files import Folder
 from tfport.formats.keras.read import read_keras
 from tfport.formats.keras.records import Json, KerasFile
-from tfport.formats.tfjs.write import Quantization, stored_array, write_tfjs
+from tfport.formats.tfjs.write import WeightQuantization, stored_array, write_tfjs
 from tfport.frontends.keras.instance import KerasModel
 from tfport.graph.model import Model
 from tfport.graph.save_tfjs import NO_QUANTIZATION
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 KERAS_2 = "tensorflow==2.8.4"
-"""The release whose configurations TensorFlow.js reads: later ones of Keras 2 add modules of classes to them."""
+"""A release whose configurations TensorFlow.js reads: Keras 2.13 adds the modules of classes to them."""
 FILE = "model.h5"
 
 
@@ -39,7 +39,7 @@ def fix_tfjs_layers(
     release: TfjsSource,
     options: FixOptions,
     progress: Progress = lambda doing: None,
-    quantization: Quantization = NO_QUANTIZATION,
+    quantization: WeightQuantization = NO_QUANTIZATION,
 ) -> FixedKeras:
     """Rewrite a Keras file as Keras 2 spells it; it is written as a layers model."""
     if not isinstance(model, KerasModel):
@@ -87,7 +87,7 @@ def _camel_case(name: str) -> str:
     return first + "".join(map(str.capitalize, more))
 
 
-def _writer(write_h5: Write, quantization: Quantization) -> Write:
+def _writer(write_h5: Write, quantization: WeightQuantization) -> Write:
     def write(path: Path) -> None:
         with tempfile.TemporaryDirectory() as folder:
             file = _written(write_h5, folder)

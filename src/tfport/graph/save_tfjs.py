@@ -1,8 +1,8 @@
 """Save a model as a TensorFlow.js graph model: a GraphDef as JSON, its constants in files beside it.
 
-The model has one signature and no variables; what its outputs do not need is left out. Tables are filled by the
-initializer, a graph of its own: TensorFlow.js finds a table by the name of its node, which is in both graphs.
-`formats.tfjs.write` writes the files.
+The model has one signature and no variables; what its outputs do not need is left out. Tables are filled
+by the initializer, a graph of its own: TensorFlow.js finds a table by the name of its node, which is in
+both graphs. `formats.tfjs.write` writes the files.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from tfport.errors import CannotRun
 from tfport.formats.output import new_path
 from tfport.formats.proto import graph_pb2 as pb
-from tfport.formats.tfjs.write import Quantization, stored_array, write_tfjs
+from tfport.formats.proto.saved_model_pb2 import SignatureDef
+from tfport.formats.tfjs.write import WeightQuantization, stored_array, write_tfjs
 from tfport.graph.build import write_node, write_rest
 from tfport.graph.dtypes import STRING
 from tfport.graph.graph import Node
@@ -27,24 +28,25 @@ if TYPE_CHECKING:
     from google.protobuf.message import Message
     from numpy.typing import NDArray
 
-NO_QUANTIZATION = Quantization()
+NO_QUANTIZATION = WeightQuantization()
 BOUNDS = {"StridedSlice": (1, 2, 3), "Slice": (1, 2)}
 """Inputs that are bounds: the largest int64 means the end, and so does the largest int32."""
 
 
 def save_tfjs(
-    model: Model, path: str | os.PathLike[str], quantization: Quantization = NO_QUANTIZATION
+    model: Model, path: str | os.PathLike[str], quantization: WeightQuantization = NO_QUANTIZATION
 ) -> None:
     """Write a model whose variables are constants to a new folder."""
     signature = chosen_signature(model)
     _state_defaults(model)
     ends = [value.node for value in model.ends_of(model.signatures[signature])]
-    main, first = needed_by(ends), needed_by(model.init_nodes)
+    starts = [value.node for value in model.starts_of(model.signatures[signature])]
+    main, first = needed_by([*ends, *starts]), needed_by(model.init_nodes)
     document: dict[str, Any] = {
         "format": "graph-model",
         "generatedBy": model.written_by or model.meta.meta_info_def.tensorflow_version,
         "convertedBy": "tfport",
-        "signature": _json(model.meta.signature_def[signature]),
+        "signature": _json(_with_present_inputs(model, signature)),
         "modelTopology": _json(_graph_def(model, main)),
     }
     if first:
@@ -67,6 +69,16 @@ def chosen_signature(model: Model) -> str:
         return SIGNATURE if SIGNATURE in names else names[0]
     listed = ", ".join(names) or "none"
     raise CannotRun(f"{model.where}: a TensorFlow.js model has one signature; name it: {listed}")
+
+
+def _with_present_inputs(model: Model, name: str) -> SignatureDef:
+    """The signature without inputs that no output needs, and that are not in the graph any more."""
+    signature = SignatureDef()
+    signature.CopyFrom(model.meta.signature_def[name])
+    for key, info in model.meta.signature_def[name].inputs.items():
+        if not model.has_tensor(info.name):
+            del signature.inputs[key]
+    return signature
 
 
 def _json(message: Message) -> dict[str, Any]:

@@ -1,8 +1,9 @@
 """What a release of TensorFlow.js runs: the ops of its converter, and the kernels of a backend.
 
-Recorded from the npm packages by `tools/atlas/tfjs_releases.py` (`releases.json`). `TfjsSource` is a release as a source of
-ops: their definitions are TensorFlow's, without the attribute values that no recorded case answers rightly, and
-an op has a kernel if the backend has all kernels that its cases called.
+Recorded from the npm packages by `tools/atlas/tfjs_releases.py` (`releases.json`). `TfjsSource` is a
+release as a source of ops: their definitions are TensorFlow's, without the attribute values that no
+recorded case answers rightly, and an op has a kernel if the backend has all kernels that its cases
+called.
 """
 
 from __future__ import annotations
@@ -103,8 +104,12 @@ class TfjsSource:
         return [Kernel(op, "CPU", allowed)]
 
     def _refused(self, op: str) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = self._record["ops"].get(op, {}).get("refused", {})
-        return found
+        entry = self._record["ops"].get(op, {})
+        refused: dict[str, list[str]] = entry.get("refused", {})
+        if self.backend == "wasm":
+            more = entry.get("wasm", {})
+            return {name: [*refused.get(name, ()), *more.get(name, ())] for name in {*refused, *more}}
+        return refused
 
 
 def _restricted(known: OpDef, refused: dict[str, list[str]]) -> OpDef:

@@ -1,7 +1,7 @@
-"""Convert a flat model to the form of a TensorFlow.js graph model: branches and loops in one graph, tables filled at load.
+"""Convert a flat model to the form of a TensorFlow.js graph model.
 
-A loop that reads variables can be frozen only as part of the graph. What a model runs at load, besides filling
-tables, is about variables, which become constants.
+A loop that reads variables can be frozen only as part of the graph. What a model runs at load, besides
+filling tables, is about variables, which become constants.
 """
 
 from __future__ import annotations

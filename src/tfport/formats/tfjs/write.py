@@ -1,8 +1,8 @@
 """Write a TensorFlow.js model: model.json, and its weights one after another in shards of 4 MB.
 
-`write_tfjs(folder, document, weights)` adds the manifest of the weights to the document. Arrays come in the
-types that TensorFlow.js has (`stored_array`); float32 arrays can be stored in fewer bits, as its own converter
-stores them (`Quantization`).
+`write_tfjs(folder, document, weights)` adds the manifest of the weights to the document. Arrays come in
+the types that TensorFlow.js has (`stored_array`); float32 arrays can be stored in fewer bits, as its own
+converter stores them (`WeightQuantization`).
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ SMALLEST, LARGEST = -(2**31), 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Quantization:
+class WeightQuantization:
     """Which float32 weights are stored as float16, uint8 or uint16: patterns of names, and their types."""
 
     patterns: tuple[tuple[str, str], ...] = ()
 
     def dtype(self, name: str) -> str | None:
-        """The type that a weight is stored in; None if it stays float32. A pattern that names it comes first."""
+        """The type that a weight is stored in; None if it stays float32. `*` is for the rest."""
         for pattern, dtype in sorted(self.patterns, key=lambda entry: entry[0] == EVERY):
             if fnmatch.fnmatchcase(name, pattern):
                 return dtype
         return None
 
 
-def parse_quantization(texts: Iterable[str]) -> Quantization:
+def parse_quantization(texts: Iterable[str]) -> WeightQuantization:
     """`float16`, `uint8` or `uint16` for all weights, or `uint8=PATTERN` for those of matching names."""
     patterns = []
     for text in texts:
@@ -57,26 +57,28 @@ def parse_quantization(texts: Iterable[str]) -> Quantization:
         patterns.append((pattern or EVERY, dtype))
     if sum(pattern == EVERY for pattern, _ in patterns) > 1:
         raise Error("--quantize: two types for all weights; name one of them, and the others with =PATTERN")
-    return Quantization(tuple(patterns))
+    return WeightQuantization(tuple(patterns))
 
 
 def write_tfjs(
     folder: Path,
     document: Mapping[str, Any],
     weights: Iterable[tuple[str, NDArray[Any]]],
-    quantization: Quantization = Quantization(),  # noqa: B008  immutable
+    quantization: WeightQuantization | None = None,
 ) -> None:
     """Write a model to a new folder; arrays are asked for one at a time."""
     folder.mkdir()
     entries: list[dict[str, Any]] = []
-    paths = _write_shards(folder, _stored(weights, quantization, entries))
+    paths = _write_shards(folder, _stored(weights, quantization or WeightQuantization(), entries))
     whole = {**document, "weightsManifest": [{"paths": paths, "weights": entries}]}
     with (folder / MODEL).open("w", encoding="utf-8") as file:
         json.dump(whole, file, ensure_ascii=False, separators=(",", ":"))
 
 
 def _stored(
-    weights: Iterable[tuple[str, NDArray[Any]]], quantization: Quantization, entries: list[dict[str, Any]]
+    weights: Iterable[tuple[str, NDArray[Any]]],
+    quantization: WeightQuantization,
+    entries: list[dict[str, Any]],
 ) -> Iterator[memoryview | bytes]:
     """The bytes of each weight; its entry of the manifest is added to `entries`."""
     for name, array in weights:

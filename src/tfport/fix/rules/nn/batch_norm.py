@@ -35,6 +35,8 @@ def as_first_batch_norm(op: RuleBuilder, n: Node) -> Replacement:
 @rule("FusedBatchNorm", keeps=EXACT)
 def as_batch_norm_v2(op: RuleBuilder, n: Node) -> Replacement:
     """FusedBatchNormV2 computes the same as FusedBatchNorm."""
+    if "T" not in n.attrs:
+        return refuse("its type is not stated")
     return op.FusedBatchNormV2(*n.inputs, **n.attrs, U=n.attrs["T"])
 
 

@@ -1,0 +1,106 @@
+"""Models as TensorFlow.js models: what is written, and what the real TensorFlow.js did with the files."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.recorded_models import graph
+
+import tfport
+from tfport.atlas.resolve.targets import resolve_targets
+from tfport.cli.main import main
+from tfport.fix.options import FixOptions
+from tfport.fix.tfjs import fix_tfjs
+from tfport.graph.build import graph_to_def
+
+ROOT = Path(__file__).parents[2]
+MODELS = ROOT / "tests/models"
+FAILS = ("cispliceai-1.2.2/cispliceai/data/CI-SpliceAI.pb",)
+"""Written, and TensorFlow.js fails: a slice of an input that is shorter than what is cut off."""
+EVIDENCE = ROOT / "docs/evidence/tfjs.json"
+
+
+def model_of(text):
+    return tfport.load(graph_to_def(graph(text)).SerializeToString())
+
+
+def fixed(model, on="tfjs==4.22.0"):
+    (target,) = resolve_targets(on)
+    return fix_tfjs(model, target, FixOptions())
+
+
+@pytest.mark.parametrize("name", ["half_plus_two", "keras_lstm", "keras_functional", "table_from_file"])
+def test_models_are_written(tmp_path, name):
+    result = fixed(tfport.load(MODELS / name))
+    assert result.verdict == "fixed"
+    result.save(tmp_path / "out")
+    written = tfport.load(tmp_path / "out")
+    assert list(written.signatures) == ["serving_default"]
+    ops = {
+        node["op"] for node in json.loads((tmp_path / "out/model.json").read_text())["modelTopology"]["node"]
+    }
+    assert ops.isdisjoint({"VarHandleOp", "ReadVariableOp", "PartitionedCall", "While", "Assert"})
+
+
+def test_op_that_tensorflow_js_lacks_is_replaced(tmp_path):
+    model = model_of("x = Placeholder() {dtype=float32, shape=(2, 3)}\ny = Xlogy(x, x) {T=float32}")
+    result = fixed(model)
+    assert result.verdict == "fixed"
+    assert "Xlogy" not in {node.op for node in result.model.graph}
+
+
+def test_channels_first_become_channels_last():
+    model = model_of(
+        "x = Placeholder() {dtype=float32, shape=(1, 3, 8, 8)}\n"
+        "w = Const() {dtype=float32, value=float32(2, 2, 3, 1)[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]}\n"
+        'y = Conv2D(x, w) {T=float32, data_format="NCHW", padding="VALID", strides=[1, 1, 1, 1]}'
+    )
+    result = fixed(model)
+    assert result.verdict == "fixed"
+    assert {n.attrs["data_format"] for n in result.model.graph if n.op == "Conv2D"} == {"NHWC"}
+
+
+def test_what_cannot_be_written_is_refused_with_the_reason():
+    result = fixed(tfport.load(MODELS / "sparse"))
+    assert result.verdict == "remains"
+    assert any("does not know op `SparseDenseCwiseMul`" in reason for reason in result.remaining)
+
+
+def test_command_quantizes_and_says_what_it_cannot_do(tmp_path, capsys):
+    source = str(MODELS / "keras_functional")
+    assert main(["export", source, "--format", "tfjs", "--quantize", "uint8", "-o", str(tmp_path / "q")]) == 0
+    entries = json.loads((tmp_path / "q/model.json").read_text())["weightsManifest"][0]["weights"]
+    assert any(entry.get("quantization", {}).get("dtype") == "uint8" for entry in entries)
+    assert (
+        main(["export", source, "--format", "tfjs", "--for", "tensorflow==2.8.4", "-o", str(tmp_path / "t")])
+        == 2
+    )
+    assert main(["export", source, "--format", "tfjs-layers", "-o", str(tmp_path / "l")]) == 2
+    assert "has no layers; `--format tfjs` writes its graph" in capsys.readouterr().err
+
+
+def test_layers_model_is_written_and_read_again(tmp_path):
+    source = ROOT / "tests/fix/files/keras_3.keras"
+    assert main(["export", str(source), "--format", "tfjs-layers", "-o", str(tmp_path / "l")]) == 0
+    document = json.loads((tmp_path / "l/model.json").read_text())
+    assert document["format"] == "layers-model"
+    ours, theirs = tfport.load(tmp_path / "l"), tfport.load(source)
+    (signature,) = theirs.signatures.values()
+    inputs = {
+        name: np.ones([size or 2 for size in spec.shape.dims], spec.dtype.numpy)
+        for name, spec in signature.inputs.items()
+    }
+    a, b = (tfport.Session(model).signature(signature.name)(**inputs) for model in (ours, theirs))
+    for name, array in b.items():
+        np.testing.assert_allclose(a[name], array, rtol=1e-5)
+
+
+def test_only_known_models_failed_in_the_real_releases():
+    records = json.loads(EVIDENCE.read_text())
+    assert len(records) > 60
+    for name, record in records.items():
+        for outcome in (record, record.get("layers", {})):
+            answers = [text for key, text in outcome.items() if key[0].isdigit()]
+            if name not in FAILS:
+                assert all(text.startswith(("same", "not for this release")) for text in answers), name
