@@ -39,8 +39,8 @@ WEIGHTS_IN_HDF5 = ("weights.h5", "weights.hdf5")
     description="Convert a model. The name of the output decides: FILE.onnx, FILE.tflite, FILE.pb for a "
     "GraphDef, or a name without a suffix for a SavedModel, which every TensorFlow loads; FILE.safetensors, "
     "FILE.npz or weights.h5 for the weights alone. With --for, the model is rewritten for that target, "
-    "verified and written with a certificate, as every FILE.tflite is. If the conversion is not possible, the "
-    "command says why and writes nothing.",
+    "verified and written with a certificate, as every FILE.tflite is. If the conversion is not possible, "
+    "the command says why and writes nothing.",
 )
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_runnable_model(parser)
@@ -55,26 +55,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run)
 
 
-<<<<<<< HEAD
-=======
-def add_tfjs(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--format",
-        choices=[TFJS, TFJS_LAYERS],
-        help="tfjs: a TensorFlow.js graph model; tfjs-layers: a layers model, of a Keras file. PATH is a new "
-        "folder",
-    )
-    parser.add_argument(
-        "--quantize",
-        metavar="TYPE[=PATTERN]",
-        action="append",
-        default=[],
-        help="store weights of a TensorFlow.js model as float16, uint8 or uint16: all, or those whose names "
-        "match; can be repeated",
-    )
-
-
->>>>>>> tfjs
 def run(args: argparse.Namespace) -> int:
     kind = args.format or _kind(args.output)
     check_format_options(args, kind)
@@ -189,46 +169,3 @@ def _export_for(args: argparse.Namespace, kind: str) -> int:
         if fixed.ok:
             fixed.save(args.output)
     return show_fixed(fixed, args)
-<<<<<<< HEAD
-=======
-
-
-def _tfjs(args: argparse.Namespace) -> int:
-    from tfport.cli.progress import show_progress
-    from tfport.cli.target_argument import parse_target
-    from tfport.fix.certify.provenance import Provenance
-    from tfport.fix.options import FixOptions
-    from tfport.fix.tfjs import fix_tfjs
-    from tfport.fix.tfjs_layers import fix_tfjs_layers
-    from tfport.formats.tfjs.write import parse_quantization
-
-    target = parse_target(args.target or TFJS)
-    if target.tfjs is None:
-        raise Error(f"--for {args.target}: expected a release of TensorFlow.js, such as tfjs==4.22.0")
-    quantization = parse_quantization(args.quantize)
-    with show_progress(f"exporting {args.model}") as progress:
-        model, _ = load_runnable_model(args)
-        options = FixOptions(signatures=_signatures(args), fetches=tuple(args.fetch), feeds=tuple(args.feed))
-        fixed: Fixed
-        if args.format == TFJS_LAYERS:
-            fixed = fix_tfjs_layers(model, target.tfjs, options, progress, quantization)
-        else:
-            fixed = fix_tfjs(model, target, options, progress, quantization)
-        fixed.provenance = Provenance(args.command_line)
-        if fixed.ok:
-            fixed.save(args.output)
-    return show_fixed(fixed, args)
-
-
-def show_fixed(fixed: Fixed, args: argparse.Namespace) -> int:
-    """Print the result of a rewrite; returns the exit code."""
-    if args.json:
-        from tfport.cli.output import print_json
-
-        print_json({**fixed.to_json(), "output": args.output if fixed.ok else None})
-    else:
-        from tfport.reports.console import show_result
-
-        show_result(fixed)
-    return 0 if fixed.ok else 1
->>>>>>> tfjs
