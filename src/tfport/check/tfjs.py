@@ -46,9 +46,9 @@ def tfjs_findings(model: CheckedModel, target: Target) -> Iterator[TfjsFinding]:
     source, resolver, seen = target.tfjs, Resolver(), set[str]()
     assert source is not None
     nodes = [node for node in model.needed_nodes() if node.op not in CONVERTED]
-    for finding in _structure(nodes):
-        finding.signatures = sorted(model.signatures)
-        yield finding.on_target(target)
+    for unsupported in _structure(nodes):
+        unsupported.signatures = sorted(model.signatures)
+        yield unsupported.on_target(target)
     for usage in usages(nodes):
         for finding in _problems(usage, source, target, resolver):
             if finding.message not in seen:

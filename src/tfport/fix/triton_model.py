@@ -152,8 +152,8 @@ def _is_batch(
     model: Model, signature: Signature, inputs: Mapping[str, Any], answers: Mapping[str, Any]
 ) -> bool:
     """Whether the first axis of all tensors is a batch whose examples do not affect each other."""
-    open_sizes = [bool(s.shape.dims) and s.shape.dims[0] is None for s in signature.inputs.values()]
-    if not inputs or not all(open_sizes):
+    shapes = [spec.shape.dims for spec in signature.inputs.values()]
+    if not inputs or any(not dims or dims[0] is not None for dims in shapes):
         return False
     count = {len(array) if np.ndim(array) else -1 for array in (*inputs.values(), *answers.values())}
     try:

@@ -98,7 +98,7 @@ def _bytes(array: NDArray[Any]) -> memoryview | bytes:
     if array.dtype.kind == "O":
         return b"".join(len(s).to_bytes(LENGTH_BYTES, "little") + s for s in array.reshape(-1))
     little = array.astype(array.dtype.newbyteorder("<"), order="C", copy=False)
-    return memoryview(little.reshape(-1).view("u1"))
+    return little.reshape(-1).view("u1").data
 
 
 def _write_shards(folder: Path, parts: Iterable[memoryview | bytes]) -> list[str]:
