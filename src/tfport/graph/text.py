@@ -16,7 +16,6 @@ A graph has a line for each node, then its functions:
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator
 
 from tfport.errors import UnreadableFile
@@ -87,7 +86,8 @@ def _element_text(element: object) -> str:
     if isinstance(element, bytes):
         return attr_text(decode_string(element))
     if isinstance(element, complex):
-        return f"{element.real!r}{'+' if math.copysign(1, element.imag) > 0 else ''}{element.imag!r}j"
+        imaginary = repr(element.imag)  # a NaN has no sign, whatever its bits are
+        return f"{element.real!r}{'' if imaginary.startswith('-') else '+'}{imaginary}j"
     return attr_text(element) if isinstance(element, bool) else str(element)
 
 

@@ -122,6 +122,8 @@ class Verification:
     comparisons: list[AnswerComparison] = field(default_factory=list)
     not_asked: list[tuple[str, str]] = field(default_factory=list)
     """Runners that could not be used, and why."""
+    needed: list[str] = field(default_factory=list)
+    """What the target needs besides the package that was named."""
     left_out: list[str] = field(default_factory=list)
     """Trials that were skipped, and why."""
     runners_used: list[RunnerFacts] = field(default_factory=list)
@@ -196,6 +198,7 @@ class Verification:
         return list(dict.fromkeys(self._caveats()))
 
     def _caveats(self) -> Iterable[str]:
+        yield from self.needed
         for comparison in self.comparisons:
             signature, runner = comparison.signature, comparison.runner
             if comparison.random:

@@ -20,8 +20,10 @@ from typing import Any
 
 from tfport.atlas.keras_releases import KERAS_CORE
 from tfport.atlas.target import Target
+from tfport.check.check import UNKNOWN
 from tfport.check.check_report import CheckReport, check_model
 from tfport.check.findings.finding import ERROR
+from tfport.check.findings.keras_files import KerasTensorFlowLayer
 from tfport.errors import CannotRun, Error
 from tfport.fix.attempt import FixAttempt, ModelForm
 from tfport.fix.certify.verify import Progress, verify
@@ -130,7 +132,8 @@ def fix_keras(
         if original is not None and not has_signature(original):
             rewrite.journal.changed("without a signature", NO_SIGNATURE, [("", "")])
         attempt = FixAttempt(ModelForm.KERAS, written, rewrite.journal, _checked(written, target))
-        if not attempt.runs:
+        needed = _needed_beside_keras(attempt.report)
+        if not attempt.runs and not needed:
             return FixedKeras(original or model, target, attempt, None)
         verification = verify(
             model if original is None else compared_form(original, written, model),
@@ -141,7 +144,15 @@ def fix_keras(
             targets=target_runners(KerasRunner, target, options, progress),
             progress=progress,
         )
+        verification.needed += needed
     return FixedKeras(original or model, target, attempt, verification, rewrite.write)
+
+
+def _needed_beside_keras(report: CheckReport) -> list[str]:
+    """What must be installed beside Keras, if nothing else stands in the way."""
+    stopping = [finding for finding in report.findings if finding.stage]
+    only_tensorflow = all(finding.code == KerasTensorFlowLayer.code for finding in stopping)
+    return [finding.message for finding in stopping] if report.verdict == UNKNOWN and only_tensorflow else []
 
 
 def _checked(model: Model, target: Target) -> CheckReport:
