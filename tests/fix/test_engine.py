@@ -90,6 +90,11 @@ def test_the_fewest_nodes_are_taken_whatever_the_order(order):
     assert [entry.name for entry in journal.entries] == ["by_add"]
 
 
+def test_a_node_that_does_not_state_its_type_is_refused():
+    _, _, (stuck,) = rewrite("y = AddV2(x, x) {}", by_add)
+    assert [why for _, why in stuck.refusals] == ["`y` does not state T"]
+
+
 def test_what_is_exact_comes_before_what_rounds():
     _, journal, _ = rewrite("y = LeakyRelu(x) {T=float32}", by_relu, by_add_v2, by_add)
     assert journal.keeps is EXACT

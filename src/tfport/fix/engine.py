@@ -121,6 +121,8 @@ class RuleEngine:
     def _chain(
         self, node: Node, rule: Rule, path: tuple[tuple[str, str], ...], refusals: Refusals
     ) -> RuleChain:
+        if missing := _unstated(node):
+            raise Refusal(f"`{node.name}` does not state {', '.join(missing)}")
         builder = RuleBuilder(node, self.facts, self.checker)
         try:
             chain = RuleChain(
@@ -207,3 +209,13 @@ def _is_known(node: Node, named: Collection[str]) -> bool:
     """Whether a node must keep its name: in the main graph, a named node or one without readers."""
     graph = node.graph
     return not graph.ends and (node.name in named or not node.users)
+
+
+def _unstated(node: Node) -> list[str]:
+    """The attributes without a default that a node must have and does not: hand-written graphs lack them."""
+    signature = node.signature
+    if signature is None:
+        return []
+    return [
+        name for name in signature.attr_types if name not in node.attrs and name not in signature.defaults
+    ]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from tfport.errors import CannotRun, MalformedGraph
 from tfport.graph.attrs import Attr
 from tfport.graph.constants import constant
-from tfport.graph.dtypes import DType
+from tfport.graph.dtypes import INVALID, DType
 from tfport.graph.frame_loop import OpenFrame
 from tfport.graph.graph import Graph, Node, Value
 from tfport.graph.infer_shapes import InferredShapes, infer_node
@@ -97,6 +97,8 @@ class NodeBuilder(Generic[T]):
     def const(self, value: ArrayLike, dtype: DType | None = None) -> Value:
         """Add a constant; plain numbers without a dtype become int32, float32, bool or string."""
         dtype = dtype or type_of(value)
+        if dtype == INVALID:
+            raise MalformedGraph(f"{self.author} needs the type of a value that does not state it")
         array = typed_array(value, dtype)
         attrs: dict[str, Attr] = {"dtype": dtype, "value": Tensor.from_numpy(array, dtype)}
         result = self._add("Const", (), attrs).output(0)
