@@ -191,8 +191,8 @@ def test_export_for_a_release_leaves_a_certificate(capsys, small, tmp_path):
         (
             "m.h5",
             [],
-            "expected FILE.onnx, FILE.pb, a folder name without a suffix, or FILE.safetensors, FILE.npz or "
-            "weights.h5 for weights; `tfport fix` writes Keras files",
+            "expected FILE.onnx, FILE.tflite, FILE.pb, a folder name without a suffix, or FILE.safetensors, "
+            "FILE.npz or weights.h5 for weights; `tfport fix` writes Keras files",
         ),
         ("m.onnx", ["--for", "tensorflow==1.15.5"], "an ONNX file is not for TensorFlow"),
     ],

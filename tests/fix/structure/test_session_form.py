@@ -59,7 +59,11 @@ def test_tables_are_filled_from_the_same_asset():
     "name", ["keras_sequential", "keras_functional", "module", "legacy_init", "conditions"]
 )
 def test_every_form_gives_the_same_answers(form, name):
-    before, after = load(name), flat(name, form).model
+    before, done = load(name), flat(name, form)
+    after = done.model
+    if form is ModelForm.TFJS and name == "module":  # its variable changes, which TensorFlow.js cannot do
+        assert done.reasons
+        return
     signature = before.signatures["serving_default"]
     inputs = {
         key: np.ones([2 if d is None else d for d in spec.shape.dims], spec.dtype.numpy)

@@ -68,11 +68,11 @@ class TfjsBrokenOp(TfjsFinding):
     """{target} lists op `{op}`, and {outcome}
 
     ## Cause
-    The op is in the list of the converter. Each recorded node of it failed in the real release, or
-    had other answers than in TensorFlow.
+    The op is in the list of the converter. Each recorded node of it failed in the real
+    release, or had other answers than in TensorFlow.
     ## Fix
-    `tfport export MODEL --format tfjs -o FOLDER` rewrites the model without the op, where a rule for
-    that exists.
+    `tfport export MODEL --format tfjs -o FOLDER` rewrites the model without the op, where a
+    rule for that exists.
     ## Example
         x = Placeholder() {dtype=int32}
         y = BitwiseAnd(x, x) {T=int32}
@@ -94,11 +94,11 @@ class TfjsUnsupportedNode(TfjsFinding):
     """{target} does not support op `{op}` with {what}
 
     ## Cause
-    No recorded node of the op with this attribute, type or output gave TensorFlow's answer in the real
-    release, while others did.
+    No recorded node of the op with this attribute, type or output gave TensorFlow's answer
+    in the real release, while others did.
     ## Fix
-    `tfport export MODEL --format tfjs -o FOLDER` rewrites the node, where a rule for that exists: channels
-    first becomes channels last, for example.
+    `tfport export MODEL --format tfjs -o FOLDER` rewrites the node, where a rule for that
+    exists: channels first becomes channels last, for example.
     ## Example
         x = Placeholder() {dtype=float32, shape=(1, 3, 8, 8)}
         w = Placeholder() {dtype=float32, shape=(2, 2, 3, 4)}
