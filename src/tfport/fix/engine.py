@@ -212,10 +212,9 @@ def _is_known(node: Node, named: Collection[str]) -> bool:
 
 
 def _unstated(node: Node) -> list[str]:
-    """The attributes without a default that a node must have and does not: hand-written graphs lack them."""
+    """The types of inputs and outputs that a node must state and does not: hand-written graphs lack them."""
     signature = node.signature
     if signature is None:
         return []
-    return [
-        name for name in signature.attr_types if name not in node.attrs and name not in signature.defaults
-    ]
+    types = dict.fromkeys(arg.type_attr for arg in (*signature.inputs, *signature.outputs) if arg.type_attr)
+    return [name for name in types if name not in node.attrs and name not in signature.defaults]
