@@ -87,6 +87,8 @@ def test_search_goes_from_result_to_result(opened):
     page.locator(".graph-canvas").focus()
     page.keyboard.press("n")
     page.wait_for_function("(first) => location.href !== first", arg=first)
+    page.locator(".graph-side .count", has_text=re.compile("^2 of ")).wait_for()
+    page.locator(".graph-canvas").focus()
     page.keyboard.press("Shift+N")
     page.wait_for_url(first)
 
