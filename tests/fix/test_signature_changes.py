@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from tests.frontends.keras.files import write_h5
 from tests.recorded_models import graph, load, path_of
 
 import tfport
@@ -163,3 +164,11 @@ def test_the_command_renames(tmp_path, capsys):
     assert main(["export", path_of("keras_functional"), "-o", str(out), *arguments]) == 0
     assert "signature go" in capsys.readouterr().out
     assert list(tfport.load(str(out)).signatures["go"].inputs) == ["ids", "image"]
+
+
+def test_a_layers_model_has_no_names_to_change(tmp_path, capsys):
+    model, out = write_h5(tmp_path / "m.h5"), tmp_path / "web"
+    arguments = ["--format", "tfjs-layers", "-o", str(out), "--rename-input", "x=y"]
+    assert main(["export", model, *arguments]) == 2
+    assert "a layers model has no signatures" in capsys.readouterr().err
+    assert not out.exists()

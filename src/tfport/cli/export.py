@@ -12,6 +12,7 @@ from tfport.cli.model_arguments import add_runnable_model, load_runnable_model
 from tfport.cli.other_exports import (
     LITE,
     OTHER_FORMATS,
+    VERSION,
     WEIGHTS,
     add_format_options,
     check_format_options,
@@ -23,7 +24,6 @@ from tfport.errors import Error
 if TYPE_CHECKING:
     from tfport.graph.model import Model
 
-VERSION = 1
 ONNX, GRAPH_DEF, SAVED_MODEL = "onnx", "graph_def", "saved_model"
 SUFFIXES = {
     ".onnx": ONNX, ".tflite": LITE, ".pb": GRAPH_DEF, "": SAVED_MODEL,

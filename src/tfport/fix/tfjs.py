@@ -15,12 +15,11 @@ from tfport.fix.export import saved_with, with_choice_among_changes
 from tfport.fix.fix import Progress, fix_model
 from tfport.fix.options import FixOptions
 from tfport.fix.result import Fixed
+from tfport.fix.signature_sizes import PLACEHOLDERS
 from tfport.formats.tfjs.write import WeightQuantization
 from tfport.graph.model import Model
 from tfport.graph.save_tfjs import NO_QUANTIZATION, chosen_signature, save_tfjs
 from tfport.startup.dataclass import dataclass, replace
-
-PLACEHOLDERS = ("Placeholder", "PlaceholderWithDefault")
 
 
 @dataclass

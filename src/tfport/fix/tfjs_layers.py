@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfport.atlas.resolve.targets import resolve_targets
 from tfport.atlas.tfjs.releases import TfjsSource
-from tfport.errors import CannotRun
+from tfport.errors import CannotRun, Error
 from tfport.fix.fix import Progress
 from tfport.fix.keras.fix import FixedKeras, Write, fix_keras
 from tfport.fix.options import FixOptions
@@ -44,6 +44,8 @@ def fix_tfjs_layers(
     """Rewrite a Keras file as Keras 2 spells it; it is written as a layers model."""
     if not isinstance(model, KerasModel):
         raise CannotRun(f"{model.where}: {model.format.name} has no layers; `--format tfjs` writes its graph")
+    if options.signature_changes:
+        raise Error(f"{model.where}: a layers model has no signatures that can be renamed or resized")
     (target,) = resolve_targets(KERAS_2)
     fixed = fix_keras(model, target, FILE, options, progress)
     if fixed.write is not None:
