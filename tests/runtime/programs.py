@@ -46,6 +46,9 @@ class WatchedEngine:
 
     has_kernel = takes
 
+    def engine_for(self, nodes: Any) -> Any:
+        return self
+
     def compile(self, model: bytes, *borders: Any) -> Any:
         self.compiled.append(ModelProto.FromString(model))
         self.hints.append(borders[-1])

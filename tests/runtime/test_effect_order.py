@@ -38,7 +38,7 @@ def started(text):
 
 
 def stages(session, fetch):
-    return [stage.lowered for stage in cut_into_stages(session.program([fetch], ["x:0"]))]
+    return [stage.lowered for stage in cut_into_stages(session.program([fetch], ["x:0"]), session.engine)]
 
 
 def test_states_of_several_variables_need_one_island():

@@ -1,15 +1,18 @@
 """Which device `auto` uses: measured once for similar sizes, remembered, and effects happen once."""
 
+import threading
+
 import numpy as np
 import pytest
 from tests.runtime.engines.gpu.on_cpu import engine_on_cpu
 from tests.runtime.programs import session_of
 
-from tfport.errors import Error, ResourceExhausted, RunStopped
+from tfport.errors import Error, ResourceExhausted
 from tfport.runtime import placed_plan
 from tfport.runtime.engines.choice_cache import CPU, GPU, ChoiceCache
 from tfport.runtime.engines.engine import Rival
 from tfport.runtime.engines.gpu.device_array import DeviceArray
+from tfport.runtime.engines.gpu.gpu_engine import GpuEngine
 from tfport.runtime.engines.onnx_runtime import OnnxRuntime
 from tfport.runtime.placed_plan import CALLS_BEFORE, PlacedPlan, similar_sizes
 from tfport.runtime.plan import Plan
@@ -66,6 +69,15 @@ class Watched:
             assert type(answer) is np.ndarray
             np.testing.assert_allclose(answer, np.exp(np.tanh(np.sqrt(np.exp(x)))), rtol=1e-6)
 
+    def settle(self, rows: int) -> None:
+        """Run until the devices are measured, and wait for that."""
+        self.run(rows, CALLS_BEFORE)
+        self.wait()
+
+    def wait(self) -> None:
+        if self.plan.race is not None:
+            self.plan.race.join()
+
     @property
     def plan(self) -> PlacedPlan:
         (plan,) = self.session.plans.plans
@@ -73,34 +85,71 @@ class Watched:
         return plan
 
 
-@pytest.mark.parametrize(("cpu", "gpu", "device"), [(1, 2, CPU), (2, 1, GPU), (1, 1.05, GPU)])
+@pytest.mark.parametrize(("cpu", "gpu", "device"), [(1, 2, CPU), (2, 1, GPU), (1, 1.05, CPU)])
 def test_the_faster_device_is_chosen_once(monkeypatch, tmp_path, cpu, gpu, device):
     watched = Watched(monkeypatch, tmp_path, cpu=cpu, gpu=gpu)
     watched.run(8, CALLS_BEFORE - 1)
-    assert watched.measured == []
-    assert watched.plans == [GPU]
+    assert watched.plan.race is None
+    assert watched.plans == [CPU]
+    watched.run(8)
+    watched.wait()
     watched.run(8, 5)
     watched.run(7, 5)
     assert watched.measured == [(8, 4)]
-    assert watched.plans == [GPU, CPU]
+    assert watched.plans == [CPU, GPU]
     assert watched.plan.device == device
     assert list(watched.plan._plans) == [device]
 
 
 def test_other_sizes_are_measured_again(monkeypatch, tmp_path):
     watched = Watched(monkeypatch, tmp_path, cpu=1, gpu=2)
-    watched.run(1, CALLS_BEFORE)
-    watched.run(64, CALLS_BEFORE)
+    watched.settle(1)
+    watched.settle(64)
     assert watched.measured == [(1, 4), (64, 4)]
 
 
-def test_the_next_process_uses_the_choice_at_once(monkeypatch, tmp_path):
-    Watched(monkeypatch, tmp_path, cpu=1, gpu=2).run(8, CALLS_BEFORE)
+@pytest.mark.parametrize(("cpu", "gpu", "device"), [(1, 2, CPU), (2, 1, GPU)])
+def test_the_next_process_uses_the_choice_at_once(monkeypatch, tmp_path, cpu, gpu, device):
+    Watched(monkeypatch, tmp_path, cpu=cpu, gpu=gpu).settle(8)
     monkeypatch.undo()
-    again = Watched(monkeypatch, tmp_path, cpu=1, gpu=2)
+    again = Watched(monkeypatch, tmp_path, cpu=cpu, gpu=gpu)
     again.run(8, CALLS_BEFORE + 2)
-    assert again.measured == []
-    assert again.plans == [CPU]
+    assert again.plan.race is None
+    assert again.plans == [device]
+
+
+def test_calls_are_answered_while_the_devices_are_measured(monkeypatch, tmp_path):
+    watched = Watched(monkeypatch, tmp_path, cpu=2, gpu=1)
+    compiled, may_end = GpuEngine.compile, threading.Event()
+
+    def waits(*arguments):
+        assert may_end.wait(60)
+        return compiled(*arguments)
+
+    monkeypatch.setattr(GpuEngine, "compile", waits)
+    watched.run(8, CALLS_BEFORE + 5)
+    watched.run(3, CALLS_BEFORE + 5)  # other sizes wait for their turn, not their calls
+    assert watched.plan.device == CPU
+    may_end.set()
+    watched.wait()
+    assert watched.measured == [(8, 4)]
+    assert watched.plan.device == GPU
+
+
+def test_a_race_reads_inputs_that_nobody_changes(monkeypatch, tmp_path):
+    watched = Watched(monkeypatch, tmp_path, cpu=2, gpu=1)
+    compiled, may_end, read = GpuEngine.compile, threading.Event(), []
+    monkeypatch.setattr(GpuEngine, "compile", lambda *a: may_end.wait(60) and compiled(*a))
+    watched.run(8, CALLS_BEFORE - 1)
+    monkeypatch.setattr(
+        watched.plan, "_times", lambda gpu, cpu, inputs: read.append(inputs[0][0, 0]) or (1, 2)
+    )
+    x = np.ones((8, 4), np.float32)
+    watched.session.run("y:0", {"x:0": x})
+    x[:] = 7
+    may_end.set()
+    watched.wait()
+    assert read == [1]
 
 
 def test_effects_happen_once(monkeypatch, tmp_path):
@@ -110,14 +159,15 @@ def test_effects_happen_once(monkeypatch, tmp_path):
     answers = [watched.session.run("y:0", {"x:0": x}) for _ in range(CALLS_BEFORE + 3)]
     assert [float(answer) for answer in answers] == [*range(1, CALLS_BEFORE + 4)]
     assert watched.measured == []
+    assert GPU in watched.plans
 
 
 def test_tensors_of_the_device_stay_there(monkeypatch, tmp_path):
     watched = Watched(monkeypatch, tmp_path, cpu=1, gpu=2)
-    watched.run(8, CALLS_BEFORE)
+    watched.settle(8)
     (first,) = watched.session.run(["y:0"], {"x:0": np.ones((8, 4), np.float32)}, on_device=True)
     assert type(first) is DeviceArray
-    assert watched.plans == [GPU, CPU, GPU]
+    assert watched.plans == [CPU, GPU, GPU]
 
 
 @pytest.mark.parametrize("required", [False, True])
@@ -128,16 +178,28 @@ def test_a_model_that_does_not_fit_runs_on_the_cpu_unless_a_gpu_is_required(monk
         with pytest.raises(ResourceExhausted):
             watched.run(8)
     else:
-        watched.run(8, CALLS_BEFORE + 1)
-        assert watched.plans == [GPU, CPU]
+        watched.settle(8)
+        watched.run(8, 3)
+        assert watched.plans == [CPU, GPU]
         assert watched.measured == []
+        assert watched.plan.device == CPU
 
 
 def test_a_device_that_fails_is_not_chosen(monkeypatch, tmp_path):
-    watched = Watched(monkeypatch, tmp_path, cpu=1, gpu=2)
-    monkeypatch.setattr(OnnxRuntime, "compile", _fails)
-    watched.run(8, CALLS_BEFORE + 1)
-    assert watched.plan.device == GPU
+    watched = Watched(monkeypatch, tmp_path, cpu=2, gpu=1)
+    monkeypatch.setattr(GpuEngine, "compile", _fails)
+    watched.settle(8)
+    watched.run(8, 3)
+    assert watched.plan.device == CPU
+    assert watched.plans == [CPU, GPU]
+
+
+def test_a_race_ends_with_the_process(monkeypatch, tmp_path):
+    watched = Watched(monkeypatch, tmp_path, cpu=2, gpu=1)
+    monkeypatch.setattr(placed_plan.threading, "main_thread", lambda: threading.Thread())
+    watched.settle(8)
+    assert watched.plan.device == CPU
+    assert ChoiceCache(tmp_path).get(f"{watched.plan._key}:") is None
 
 
 def test_a_clear_difference_needs_few_runs(monkeypatch):
@@ -159,17 +221,6 @@ def test_a_clear_difference_needs_few_runs(monkeypatch):
     assert placed_plan.quick_times(fast, fast, []) == (7, 8)
 
 
-def test_a_run_that_is_stopped_measures_later(monkeypatch, tmp_path):
-    watched = Watched(monkeypatch, tmp_path, cpu=1, gpu=2)
-    watched.run(8, CALLS_BEFORE - 1)
-    compiled = OnnxRuntime.compile
-    monkeypatch.setattr(OnnxRuntime, "compile", _stops)
-    watched.run(8)
-    monkeypatch.setattr(OnnxRuntime, "compile", compiled)
-    watched.run(8, CALLS_BEFORE)
-    assert watched.plan.device == CPU
-
-
 def test_similar_sizes():
     shapes = [(0,), (1,), (2,), (3, 5), (64, 65)]
     assert [similar_sizes([np.zeros(s)])[0] for s in shapes] == [(0,), (1,), (2,), (4, 8), (64, 128)]
@@ -177,10 +228,6 @@ def test_similar_sizes():
 
 def _too_large(*arguments):
     raise ResourceExhausted("too large")
-
-
-def _stops(*arguments):
-    raise RunStopped("stopped")
 
 
 def _fails(*arguments):

@@ -1,9 +1,10 @@
 """A plan on the GPU or on the CPU, whichever is faster for inputs of these sizes: the device `auto`.
 
-It starts on the GPU. When inputs of similar sizes have come a few times, both devices run in turn, from
-arrays on the host to arrays on the host, and the faster is used from then on. The choice is remembered in a
-file: the next process uses it from the first call, and does not load the model onto a device that it does
-not use. A program whose effects must not happen twice stays on the GPU.
+It starts on the CPU, whose first answer comes soonest. When inputs of similar sizes have come a few times,
+both devices run in turn in a thread of their own, from arrays on the host to arrays on the host, while calls
+are answered as before; the faster is used from then on. The choice is remembered in a file: the next process
+uses it from the first call, and does not load the model onto a device that it does not use. A program whose
+effects must not happen twice runs on the GPU.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from tfport.errors import Error, ResourceExhausted, RunStopped
+import numpy as np
+
+from tfport.errors import Error, ResourceExhausted
 from tfport.runtime.engines.choice_cache import CPU, GPU, Choice
 from tfport.runtime.engines.engine import Rival
 from tfport.runtime.engines.gpu.device_array import DeviceArray
 from tfport.runtime.engines.island_key import machine
-from tfport.runtime.engines.race import LEAD, best_times
+from tfport.runtime.engines.race import best_times
 from tfport.runtime.operand import Operand
 from tfport.runtime.plan import Plan
 from tfport.runtime.program import Program, only_asserts
@@ -34,6 +37,10 @@ MAX_SEEN = 1000
 Run = Callable[[Sequence[Any]], Sequence[Any]]
 Times = Callable[[Run, Run, Sequence[Any]], tuple[float, float]]
 Sizes = tuple[tuple[int, ...], ...]
+
+
+class RaceEnded(Exception):
+    """The process ends while the devices are measured."""
 
 
 class PlacedPlan:
@@ -53,11 +60,17 @@ class PlacedPlan:
         self._made_for, self._choices, self._times = made_for, rival.choices, times or quick_times
         self._key = program_key(program, rival.settings)
         self._can_repeat = only_asserts(program.steps)
-        self._lock = threading.RLock()
+        self._making = threading.Lock()
+        """Held while a plan is made."""
+        self._counting = threading.Lock()
+        """Held while choices and counts change, which is never long."""
         self._plans: dict[str, Plan] = {}
         self._chosen: dict[Sizes, str] = {}
         self._seen: Counter[Sizes] = Counter()
-        self._usual = self._remembered("") or GPU
+        self.race: threading.Thread | None = None
+        """What measures the devices now, or did so last."""
+        starts_on_gpu = rival.required or not self._can_repeat
+        self._usual = self._remembered("") or (GPU if starts_on_gpu else CPU)
         self._load_usual(rival.required)
 
     @property
@@ -69,14 +82,12 @@ class PlacedPlan:
         if on_device or any(type(array) is DeviceArray for array in inputs):
             return self._plan(GPU).run(inputs, on_device=on_device)
         sizes = similar_sizes(inputs)
-        device = self._chosen.get(sizes) or self._remembered(str(sizes))
-        if device is None and not self._comes_back(sizes):
-            return self._plan(self._usual).run(inputs)
-        outputs = self._plan(device or self._usual).run(inputs)
-        if device is None:
-            self._measure(sizes, inputs)
-        elif sizes not in self._chosen:
+        device = self._chosen.get(sizes)
+        if device is None and (device := self._remembered(str(sizes))) is not None:
             self._choose(sizes, device)
+        outputs = self._plan(device or self._usual).run(inputs)
+        if device is None and self._comes_back(sizes):
+            self._begin_race(sizes, inputs)
         return outputs
 
     def _load_usual(self, required: bool) -> None:
@@ -91,32 +102,48 @@ class PlacedPlan:
     def _comes_back(self, sizes: Sizes) -> bool:
         if not self._can_repeat:
             return False
-        if len(self._seen) >= MAX_SEEN:
-            self._seen.clear()
-        self._seen[sizes] += 1
-        return self._seen[sizes] >= CALLS_BEFORE
+        with self._counting:
+            if len(self._seen) >= MAX_SEEN:
+                self._seen.clear()
+            self._seen[sizes] += 1
+            return self._seen[sizes] >= CALLS_BEFORE
+
+    def _begin_race(self, sizes: Sizes, inputs: Sequence[Any]) -> None:
+        """Measure the devices in another thread, unless they are measured now for other sizes."""
+        with self._counting:
+            if (self.race is not None and self.race.is_alive()) or sizes in self._chosen:
+                return
+            copies = [np.array(array) for array in inputs]  # the caller may change its own
+            # not a daemon: such a thread may end in the middle of a call to the driver
+            self.race = threading.Thread(target=self._measure, args=(sizes, copies), name="tfport-race")
+            self.race.start()
 
     def _measure(self, sizes: Sizes, inputs: Sequence[Any]) -> None:
-        """Choose the faster device, unless another thread measures now."""
-        if not self._lock.acquire(blocking=False):
-            return
+        """Choose the faster device."""
         try:
-            on_gpu, on_cpu = self._times(self._plan(GPU).run, self._plan(CPU).run, inputs)
-            device = CPU if on_cpu < LEAD * on_gpu else GPU
+            on_gpu, on_cpu = self._times(self._run_on(GPU), self._run_on(CPU), inputs)
+            device = CPU if on_cpu < on_gpu else GPU
             for key in (str(sizes), ""):
                 self._choices.put(f"{self._key}:{key}", Choice(device, 1))
-        except RunStopped:
-            self._seen[sizes] = 0  # the answer is there; measure later
+        except RaceEnded:
             return
         except Error:
-            device = self._usual  # one of them cannot run this; the answer is there
-        finally:
-            self._lock.release()
+            device = self._usual  # the other cannot run this
         self._usual = device
         self._choose(sizes, device)
 
+    def _run_on(self, device: str) -> Run:
+        plan = self._plan(device)
+
+        def run(inputs: Sequence[Any]) -> Sequence[Any]:
+            if not threading.main_thread().is_alive():
+                raise RaceEnded
+            return plan.run(inputs)
+
+        return run
+
     def _choose(self, sizes: Sizes, device: str) -> None:
-        with self._lock:
+        with self._counting:
             if len(self._chosen) >= MAX_SEEN:
                 self._chosen.clear()
             self._chosen[sizes] = device
@@ -130,7 +157,7 @@ class PlacedPlan:
     def _plan(self, device: str) -> Plan:
         plan = self._plans.get(device)
         if plan is None:
-            with self._lock:
+            with self._making:
                 plan = self._plans.get(device)
                 if plan is None:
                     plan = self._plans[device] = self._made_for(device)

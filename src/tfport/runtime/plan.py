@@ -2,13 +2,14 @@
 
 Islands are as large as possible: a step depends only on its inputs (and on earlier effects, if it
 has one), so everything that the engine can compute at once is one island. An island that is too
-small to be worth the copying is computed on the host instead.
+small to be worth the copying is computed on the host instead. What a device must not compute is an island of
+the engine beside it on the CPU (`placement`).
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from tfport.errors import RunFailed
@@ -24,8 +25,9 @@ from tfport.runtime.onnx.cut_islands import cut_island
 from tfport.runtime.onnx.early_parts import StepGroup, early_parts, is_cheap, joined_islands, only_copies
 from tfport.runtime.operand import Operand
 from tfport.runtime.passes.pass_list import run_host_passes, run_program_passes
+from tfport.runtime.placement import Placement, placed_steps
 from tfport.runtime.profile.recorder import Recorder, current_recorder
-from tfport.runtime.program import Program, Step
+from tfport.runtime.program import Program, Step, reads_of, values_of
 from tfport.runtime.stored.stored_island import IslandCopy
 from tfport.startup.dataclass import dataclass, field
 from tfport.startup.garbage import gc_paused
@@ -43,9 +45,14 @@ class Stage:
     """Steps that run together: one island, or a sequence of host steps."""
 
     steps: list[Step]
-    lowered: bool
+    engine: Engine | None
+    """What computes the island; None for host steps."""
     reads: list[Operand] = field(default_factory=list)
     writes: list[Operand] = field(default_factory=list)
+
+    @property
+    def lowered(self) -> bool:
+        return self.engine is not None
 
 
 class Plan:
@@ -76,13 +83,11 @@ class Plan:
         """The ops that it runs, in order."""
         self.is_steady = has_steady_work(program.steps)
         self._slots = _Slots(self.inputs)
-        stages = cut_into_stages(program)
+        stages = cut_into_stages(program, engine)
         alone = not repeated and sum(stage.lowered for stage in stages) == 1
         if copy is not None and (len(stages) != 1 or not stages[0].lowered or self.inputs != program.args):
             copy = None
-        compiled = functools.partial(
-            compiled_island, engine=engine, alone=alone, release=release, in_advance=in_advance
-        )
+        compiled = functools.partial(compiled_island, alone=alone, release=release, in_advance=in_advance)
         self._stages = [self._compiled(stage, engine, compiled, copy) for stage in stages]
         self._results = [
             (r.value, None) if r.is_constant else (None, self._slots[r]) for r in program.results
@@ -144,12 +149,12 @@ class Plan:
         recorder = current_recorder()
         if not stage.lowered:
             run = _on_host(stage, recorder)
-            if engine.on_device:
-                run = _reading_from_device(run)
         elif recorder is None:
             run = self._island(stage, compiled, copy)
         else:
             run = recorder.island(stage.steps, lambda: self._island(stage, compiled))
+        if engine.on_device and stage.engine is not engine:
+            run = _reading_from_device(run)
         return run, [self._slots[o] for o in stage.reads], [self._slots[o] for o in stage.writes]
 
     def _island(
@@ -158,7 +163,7 @@ class Plan:
         compiled: Callable[..., tuple[Compiled, list[Operand]]],
         copy: IslandCopy | None = None,
     ) -> Compiled:
-        run, stage.reads = compiled(stage.steps, stage.reads, stage.writes, copy=copy)
+        run, stage.reads = compiled(stage.steps, stage.reads, stage.writes, stage.engine, copy=copy)
         return run
 
     def _describe(self, copy: IslandCopy) -> None:
@@ -222,18 +227,18 @@ class _Slots(dict[Operand, int]):
         return self.count
 
 
-def cut_into_stages(program: Program) -> list[Stage]:
+def cut_into_stages(program: Program, engine: Engine) -> list[Stage]:
     """Group the steps into stages, in the order in which they run."""
-    lowered = {step: step.lowered is not None and not step.is_faster_on_host for step in program.steps}
-    groups = _levels(program.steps, lowered)
-    if small := _faster_on_host(groups, lowered):
-        lowered.update(dict.fromkeys(small, False))
-        groups = _levels(program.steps, lowered)
-    groups = joined_islands(groups, _read_on_host(lowered))
+    placed = placed_steps(program.steps, engine)
+    groups = _levels(program.steps, placed)
+    if small := _faster_on_host(groups, placed, engine):
+        placed.update(dict.fromkeys(small))
+        groups = _levels(program.steps, placed)
+    groups = joined_islands(groups, functools.partial(_read_outside, placed))
     stages = [
-        Stage(part, is_lowered)
-        for _, is_lowered, steps in groups
-        for part in (_parts(steps, program) if is_lowered else [steps])
+        Stage(part, where)
+        for _, where, steps in groups
+        for part in (_parts(steps, program) if where is not None else [steps])
     ]
     _borders(stages, program)
     return stages
@@ -243,19 +248,27 @@ def _parts(steps: Sequence[Step], program: Program) -> list[list[Step]]:
     return cut_island(steps, functools.partial(reads_of, lowered=True), program.results)
 
 
-def _faster_on_host(groups: Sequence[StepGroup], lowered: Mapping[Step, bool]) -> list[Step]:
-    """The steps that the engine can compute, in islands or parts of them that are too small for it."""
+def _faster_on_host(groups: Sequence[StepGroup], placed: Placement, engine: Engine) -> list[Step]:
+    """The steps that an engine can compute, in islands or parts of them that are too small for it."""
     reads = functools.partial(reads_of, lowered=True)
-    on_host = _read_on_host(lowered)
+    on_host = {o for step, where in placed.items() if where is None for o in step.inputs}
     small: list[Step] = []
-    for _, is_lowered, steps in groups:
-        if is_lowered:
+    for _, where, steps in groups:
+        if where is engine:
             small += early_parts(steps, reads, on_host) if _is_worthwhile(steps, on_host) else steps
+        elif where is not None and is_cheap(steps) and all(step.run is not None for step in steps):
+            small += steps
     return small
 
 
-def _read_on_host(lowered: Mapping[Step, bool]) -> set[Operand]:
-    return {o for step, is_lowered in lowered.items() if not is_lowered for o in step.inputs}
+def _read_outside(placed: Placement, engine: Engine) -> set[Operand]:
+    """What host steps and the islands of other engines read."""
+    return {
+        operand
+        for step, where in placed.items()
+        if where is not engine
+        for operand in reads_of(step, where is not None)
+    }
 
 
 def _is_worthwhile(steps: Sequence[Step], on_host: Collection[Operand]) -> bool:
@@ -268,37 +281,22 @@ def _is_worthwhile(steps: Sequence[Step], on_host: Collection[Operand]) -> bool:
     return len(nodes) > MIN_ISLAND or any(node.op in _HEAVY for node in nodes)
 
 
-def _levels(steps: Sequence[Step], lowered: dict[Step, bool]) -> list[StepGroup]:
-    """Group steps by how many changes between host and engine come before them."""
+def _levels(steps: Sequence[Step], placed: Placement) -> list[StepGroup]:
+    """Group steps by how many changes between host and engines come before them."""
     level: dict[Step, int] = {}
     producer: dict[Operand, Step] = {}
     effects = EffectOrder()
     for step in steps:
-        before = {producer[o] for o in reads_of(step, lowered[step]) if o in producer}
+        is_lowered = placed[step] is not None
+        before = {producer[o] for o in reads_of(step, is_lowered) if o in producer}
         before.update(effects.before(step))
-        level[step] = max((level[b] + (lowered[b] != lowered[step]) for b in before), default=0)
-        producer.update(dict.fromkeys(step.outputs, step))
-        if lowered[step]:
-            producer.update((o, step) for node in step.lowered or () for o in node.outputs)
-    groups: dict[tuple[int, bool], list[Step]] = {}
+        level[step] = max((level[b] + (placed[b] is not placed[step]) for b in before), default=0)
+        producer.update(dict.fromkeys(values_of(step, is_lowered), step))
+    groups: dict[tuple[int, Engine | None], list[Step]] = {}
     for step in steps:
-        groups.setdefault((level[step], lowered[step]), []).append(step)
-    return [(at, is_lowered, group) for (at, is_lowered), group in sorted(groups.items(), key=lambda g: g[0])]
-
-
-def reads_of(step: Step, lowered: bool) -> list[Operand]:
-    """The operands that a step reads in an island (`lowered`) or on the host."""
-    if not lowered:
-        return list(step.inputs)
-    reads: dict[Operand, None] = {}
-    inside: set[Operand] = set()
-    for node in step.lowered or ():
-        for operand in (*node.inputs, *(o for program in node.programs for o in program.captures())):
-            if operand is not None and operand not in inside:
-                reads[operand] = None
-        inside.update(node.outputs)
-    reads.update((o, None) for o in step.outputs if o not in inside and not o.is_constant)
-    return list(reads)
+        groups.setdefault((level[step], placed[step]), []).append(step)
+    ordered = sorted(groups.items(), key=lambda group: (group[0][0], group[0][1] is not None))
+    return [(at, where, group) for (at, where), group in ordered]
 
 
 def _borders(stages: Sequence[Stage], program: Program) -> None:
@@ -307,9 +305,7 @@ def _borders(stages: Sequence[Stage], program: Program) -> None:
     for stage in reversed(stages):
         inside: dict[Operand, None] = {}
         for step in stage.steps:
-            inside.update(dict.fromkeys(step.outputs))
-            if stage.lowered:
-                inside.update((o, None) for node in step.lowered or () for o in node.outputs)
+            inside.update(dict.fromkeys(values_of(step, stage.lowered)))
         reads = {o: None for step in stage.steps for o in reads_of(step, stage.lowered)}
         computed = _computed_by(stage)
         passed = {o for o in reads if o in inside and o not in computed}

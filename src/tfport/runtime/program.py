@@ -7,7 +7,7 @@ Calls are inlined; a branch or loop is one step with inner programs.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
@@ -211,3 +211,26 @@ ONNX_TYPES: dict[str, int] = {
     "float16": 10, "float64": 11, "uint32": 12, "uint64": 13, "bfloat16": 16,
 }  # fmt: skip
 """ONNX's number for each element type that islands compute with."""
+
+
+def reads_of(step: Step, lowered: bool) -> list[Operand]:
+    """The operands that a step reads in an island (`lowered`) or on the host."""
+    if not lowered:
+        return list(step.inputs)
+    reads: dict[Operand, None] = {}
+    inside: set[Operand] = set()
+    for node in step.lowered or ():
+        for operand in (*node.inputs, *(o for program in node.programs for o in program.captures())):
+            if operand is not None and operand not in inside:
+                reads[operand] = None
+        inside.update(node.outputs)
+    reads.update((o, None) for o in step.outputs if o not in inside and not o.is_constant)
+    return list(reads)
+
+
+def values_of(step: Step, lowered: bool) -> Iterator[Operand]:
+    """The operands that other steps may read of a step in an island (`lowered`) or on the host."""
+    yield from step.outputs
+    if lowered:
+        for node in step.lowered or ():
+            yield from node.outputs

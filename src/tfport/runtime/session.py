@@ -37,7 +37,7 @@ from tfport.runtime.bounds.run_scope import NO_LIMITS, RunLimits, bounded, curre
 from tfport.runtime.bounds.stop_signal import StopSignal
 from tfport.runtime.composite import signature_call
 from tfport.runtime.custom.registry import Registry, definitions_with, ready
-from tfport.runtime.engines.choice_cache import GPU
+from tfport.runtime.engines.choice_cache import CPU, GPU
 from tfport.runtime.engines.engine import Engine, EngineFailed, IslandRejected, NumbersRefused
 from tfport.runtime.engines.gpu.device_array import all_on_host
 from tfport.runtime.engines.gpu.gpu_options import NO_GPU_OPTIONS, GpuOptions
@@ -250,12 +250,13 @@ class Session:
         if (whole := self._whole_file(key)) is not None:
             return whole, self.state.version
         self._initialize()
-        program, version = self._tracer.runnable(key.fetches, key.feeds, key.assumed, self.engine)
         rival = self.engine.rival
+        engine = self.engine if rival is None else rival.engine
+        program, version = self._tracer.runnable(key.fetches, key.feeds, key.assumed, engine)
         if rival is None:
             return self._copied_plan(key, program, version, in_advance), version
 
-        traced = {GPU: program}  # kept only until the first plan is made
+        traced = {CPU: program}  # kept only until the first plan is made
 
         def made_for(device: str) -> Plan:
             engine = self.engine if device == GPU else rival.engine
@@ -263,7 +264,7 @@ class Session:
                 program = traced.pop(device, None)
                 if program is None:
                     program, _ = self._tracer.runnable(key.fetches, key.feeds, key.assumed, engine)
-                return Plan(program, engine, release=self.release_checkpoint, in_advance=in_advance)
+            return Plan(program, engine, release=self.release_checkpoint, in_advance=in_advance)
 
         plan = PlacedPlan(program, made_for, rival)
         traced.clear()

@@ -65,8 +65,10 @@ def test_a_step_is_never_cut():
 def test_parts_have_at_most_the_largest_size():
     lines = [f"n{i} = Tanh({f'n{i - 1}' if i else 'x'}) {{T=float32}}" for i in range(LARGEST_ISLAND + 10)]
     text = "\n".join(["x = Placeholder() {dtype=float32, shape=(?, 3)}", *lines])
-    program = session_of(text).program([f"n{LARGEST_ISLAND + 9}:0"], ["x:0"])
-    sizes = [sum(len(step.lowered) for step in stage.steps) for stage in plan.cut_into_stages(program)]
+    session = session_of(text)
+    program = session.program([f"n{LARGEST_ISLAND + 9}:0"], ["x:0"])
+    stages = plan.cut_into_stages(program, session.engine)
+    sizes = [sum(len(step.lowered) for step in stage.steps) for stage in stages]
     assert sizes == [LARGEST_ISLAND, 10]
 
 

@@ -91,7 +91,7 @@ class Engine(Protocol):
 
     name: str
     checks_indices: bool
-    """Whether Gather fails for an index that is out of range."""
+    """Whether Gather in a loop fails for an index that is out of range."""
     on_device: bool = False
     """Whether islands return tensors in the memory of a device (`DeviceArray`)."""
     form: IslandForm
@@ -103,6 +103,10 @@ class Engine(Protocol):
     def takes(self, node: OnnxNode) -> bool:
         """Whether the engine has a kernel for this node and the types of its inputs."""
         ...
+
+    def engine_for(self, nodes: Sequence[OnnxNode]) -> Engine:
+        """What computes these nodes, which it takes: itself, or the engine beside a device on the CPU."""
+        return self
 
     def has_kernel(self, node: OnnxNode) -> bool:
         """Whether the device of the engine itself has a kernel for this node and its types."""

@@ -49,6 +49,8 @@ NO_MEMORY = (
     "CUDA failure 2: out of memory", "CUBLAS_STATUS_ALLOC_FAILED",
 )  # fmt: skip
 """How ONNX Runtime reports that memory cannot be allocated, or that the limit of its arena is reached."""
+LARGEST_NEED = 1 << 60
+"""More bytes than any tensor has: the size that a kernel computed is negative."""
 _KERNELS = ProviderKernels()
 """Asked once per process."""
 
@@ -242,6 +244,8 @@ def _memory_error(message: str, where: str, what: str) -> Error | None:
     nodes = re.findall(r"Name:'\w+:([^'#]*)", message)
     node = f"`{nodes[-1]}`: " if nodes else ""
     size = re.search(r"requested (?:bytes|buffer) of (?:size )?(\d+)", message)
+    if size and int(size[1]) > LARGEST_NEED:
+        return None
     needed = f"{int(size[1]):,} more bytes" if size else "more memory"
     return ResourceExhausted(f"{node}{where} cannot allocate {needed} {what}")
 

@@ -7,10 +7,11 @@ steps do not need. With the index on the host, the layers can be part of the isl
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any
 
 from tfport.runtime.effect_order import keeps_order
 from tfport.runtime.operand import Operand
-from tfport.runtime.program import Step
+from tfport.runtime.program import Step, values_of
 
 MAX_SIZE_STEPS = 32
 """An island of at most this many steps that compute sizes and indices runs on the host: calling the engine
@@ -20,8 +21,9 @@ _VIEWS = frozenset(("ExpandDims", "Identity", "Rank", "Reshape", "Shape", "Size"
 """Ops that take the host the same time for any number of elements."""
 _COPIES = frozenset(("ConcatV2", "Gather", "GatherV2", "Pack", "Pad", "Slice"))
 """Ops that copy elements, which NumPy does as fast as the engine."""
-StepGroup = tuple[int, bool, list[Step]]
-"""How many changes between host and engine come before some steps, whether they are an island, and they."""
+StepGroup = tuple[int, Any, list[Step]]
+"""How many changes between host and engines come before some steps, the engine of their island (None: the
+host), and they."""
 Reads = Callable[[Step], Sequence[Operand]]
 
 
@@ -35,19 +37,24 @@ def early_parts(steps: Sequence[Step], reads: Reads, host_reads: Collection[Oper
             yield from part
 
 
-def joined_islands(groups: Sequence[StepGroup], host_reads: Collection[Operand]) -> list[StepGroup]:
-    """The groups in order, with islands that no host step reads as part of the next island."""
+def joined_islands(
+    groups: Sequence[StepGroup], read_outside: Callable[[Any], Collection[Operand]]
+) -> list[StepGroup]:
+    """The groups in order, with islands that only their engine reads as part of its next island.
+
+    `read_outside`: what is read by host steps and by other engines than this one.
+    """
     joined: list[StepGroup] = []
-    waiting: list[Step] = []
-    last = max((i for i, (_, is_lowered, _) in enumerate(groups) if is_lowered), default=-1)
-    for i, (level, is_lowered, steps) in enumerate(groups):
-        if not is_lowered:
-            joined.append((level, False, steps))
-        elif i < last and not any(map(keeps_order, steps)) and not _are_read(steps, host_reads):
-            waiting += steps
+    waiting: dict[Any, list[Step]] = {}
+    last = {engine: i for i, (_, engine, _) in enumerate(groups)}
+    outside = {engine: read_outside(engine) for engine in last if engine is not None}
+    for i, (level, engine, steps) in enumerate(groups):
+        if engine is None:
+            joined.append((level, None, steps))
+        elif i < last[engine] and not any(map(keeps_order, steps)) and not _are_read(steps, outside[engine]):
+            waiting.setdefault(engine, []).extend(steps)
         else:
-            joined.append((level, True, [*waiting, *steps]))
-            waiting = []
+            joined.append((level, engine, [*waiting.pop(engine, ()), *steps]))
     return joined
 
 
@@ -91,7 +98,7 @@ def _connected(steps: Sequence[Step], reads: Reads) -> Iterable[list[Step]]:
     for at, step in enumerate(steps):
         for before in (maker[o] for o in reads(step) if o in maker):
             above[max(first(before), first(at))] = min(first(before), first(at))
-        maker.update(dict.fromkeys(_outputs(step), at))
+        maker.update(dict.fromkeys(values_of(step, lowered=True), at))
     parts: dict[int, list[Step]] = {}
     for at, step in enumerate(steps):
         parts.setdefault(first(at), []).append(step)
@@ -99,10 +106,4 @@ def _connected(steps: Sequence[Step], reads: Reads) -> Iterable[list[Step]]:
 
 
 def _are_read(steps: Sequence[Step], reads: Collection[Operand]) -> bool:
-    return any(o in reads for step in steps for o in _outputs(step))
-
-
-def _outputs(step: Step) -> Iterable[Operand]:
-    yield from step.outputs
-    for node in step.lowered or ():
-        yield from node.outputs
+    return any(o in reads for step in steps for o in values_of(step, lowered=True))

@@ -20,7 +20,7 @@ from tfport.runtime.program import OnnxNode, Program, Step
         ("Conv", "float64", False),
     ],
 )
-def test_nodes_that_stay_on_the_host(op, dtype, refused):
+def test_nodes_that_stay_on_the_cpu(op, dtype, refused):
     x = Operand(DType.parse(dtype), (2, 2))
     assert is_refused(OnnxNode(op, (x,), (x,), {})) is refused
 
@@ -29,13 +29,13 @@ def test_nodes_that_stay_on_the_host(op, dtype, refused):
     ("reduction", "refused"), [("none", False), ("add", False), ("mul", True), ("max", True), ("min", True)]
 )
 @pytest.mark.parametrize("op", ["ScatterElements", "ScatterND"])
-def test_reductions_that_would_not_end_with_nan_stay_on_the_host(op, reduction, refused):
+def test_reductions_that_would_not_end_with_nan_stay_on_the_cpu(op, reduction, refused):
     x = Operand(FLOAT32, (2, 2))
     assert is_refused(OnnxNode(op, (x, x, x), (x,), {"reduction": reduction})) is refused
 
 
 @pytest.mark.parametrize(("index", "refused"), [(None, True), (1, False), (9, True)])
-def test_a_loop_with_indices_that_nothing_checks_stays_on_the_host(index, refused):
+def test_a_loop_with_indices_that_nothing_checks_stays_on_the_cpu(index, refused):
     b = Builder("test")
     x, place = Operand(FLOAT32, (2, 2)), Operand(INT64, ()) if index is None else b.const(index, INT64)
     row = b.Gather(x, place)
@@ -44,3 +44,11 @@ def test_a_loop_with_indices_that_nothing_checks_stays_on_the_host(index, refuse
     assert is_refused(branch) is refused
     outer = Program([x], [Step("outer", "Body", (x,), (x,), lowered=[branch])], [x])
     assert is_refused(OnnxNode("Loop", (x,), (x,), {"body": outer})) is refused
+
+
+def test_a_loop_with_a_node_that_stays_on_the_cpu_stays_there():
+    b = Builder("test")
+    boxes, scores = Operand(FLOAT32, (1, 2, 4)), Operand(FLOAT32, (1, 1, 2))
+    kept = b.NonMaxSuppression(boxes, scores)
+    inner = Program([boxes], [Step("body", "Body", (boxes, scores), (kept,), lowered=b.added)], [kept])
+    assert is_refused(OnnxNode("Loop", (boxes,), (kept,), {"body": inner}))

@@ -1,7 +1,9 @@
 """ONNX Runtime on a GPU: islands read and write tensors in device memory.
 
 A node that the provider of the GPU has no kernel for runs on the CPU in the same session; ONNX Runtime
-copies what it reads and writes. A run that fails is repeated on the host, as with any engine.
+copies what it reads and writes. A node that the GPU must not compute runs in ONNX Runtime on the CPU, as do
+runs with empty inputs and those that fail on the GPU. One that fails there too is repeated on the host, as
+with any engine.
 """
 
 from __future__ import annotations
@@ -13,7 +15,15 @@ from typing import TYPE_CHECKING, Any
 import onnxruntime as ort
 
 from tfport.errors import Error, ResourceExhausted
-from tfport.runtime.engines.engine import NO_HINTS, Compiled, Engine, EngineFailed, IslandHints, Rival
+from tfport.runtime.engines.engine import (
+    NO_HINTS,
+    Compiled,
+    Engine,
+    EngineFailed,
+    IslandHints,
+    IslandRejected,
+    Rival,
+)
 from tfport.runtime.engines.gpu.availability import PROVIDERS, load_libraries, physical_index
 from tfport.runtime.engines.gpu.batch_uploads import BatchUploads
 from tfport.runtime.engines.gpu.capture_lock import GPU_LOCK
@@ -39,6 +49,7 @@ from tfport.runtime.engines.onnx_runtime import OnnxRuntime, may_run_out, sessio
 from tfport.runtime.engines.pool_sizes import PoolWindow, check_pool_sizes, with_pool_sizes
 from tfport.runtime.engines.provider_kernels import ON_CPU, ProviderKernels
 from tfport.runtime.engines.session_settings import session_options
+from tfport.runtime.onnx.model import nodes_of
 from tfport.runtime.passes.islands.input_flags import reads_by_index
 from tfport.runtime.passes.pass_list import IslandForm, NodeForms
 from tfport.runtime.program import OnnxNode
@@ -56,7 +67,7 @@ convolution are so on purpose (`separate_sums`)."""
 class GpuEngine(Engine):
     """Compiles islands for one GPU; any thread may run them."""
 
-    checks_indices = False
+    checks_indices = True  # a loop with indices runs on the CPU
     on_device = True
     threads = 1
 
@@ -94,7 +105,10 @@ class GpuEngine(Engine):
         return CudaCopies(self.device.index) if self.device.is_gpu else HostCopies()
 
     def takes(self, node: OnnxNode) -> bool:
-        return not is_refused(node) and self._on_cpu.takes(node)
+        return self._on_cpu.takes(node)
+
+    def engine_for(self, nodes: Sequence[OnnxNode]) -> Engine:
+        return self._on_cpu if any(map(is_refused, nodes)) else self
 
     def has_kernel(self, node: OnnxNode) -> bool:
         return self._kernels.has(node)
@@ -118,15 +132,28 @@ class GpuEngine(Engine):
             text, windows = with_pool_sizes(model)
             return IslandFactory(self, text, weights, inputs).plain(), windows
 
-        def compiled(arrays: Sequence[Any]) -> Sequence[Any]:
-            if not all(array.size for array in arrays):
-                raise EngineFailed("an empty input")  # a kernel may divide by a size
+        @functools.cache
+        def on_cpu() -> Compiled:
+            try:
+                return self._on_cpu.compile(model, weights, inputs, outputs, hints)
+            except IslandRejected as error:  # a node of this form that only the GPU has
+                raise EngineFailed(str(error)) from None
+
+        def on_gpu(arrays: Sequence[Any]) -> Sequence[Any]:
             if not may_run_out(arrays, hints.least_size):
                 return usual.run(arrays)
             island, windows = checked()
             results = island.run(arrays)
             check_pool_sizes(windows, all_on_host(results[len(outputs) :]))
             return results[: len(outputs)]
+
+        def compiled(arrays: Sequence[Any]) -> Sequence[Any]:
+            if all(array.size for array in arrays):  # with an empty input, a kernel may divide by a size
+                try:
+                    return on_gpu(arrays)
+                except EngineFailed:
+                    pass  # such as a size inside of it that is 0
+            return on_cpu()(all_on_host(arrays))
 
         return compiled
 
@@ -194,7 +221,7 @@ def _form(device: DeviceName, options: GpuOptions) -> IslandForm:
     )
 
 
-# Nodes that a GPU computes differently from TensorFlow, so that they stay on the host: measured with
+# Nodes that a GPU computes differently from TensorFlow, so that they stay on the CPU: measured with
 # ONNX Runtime 1.31's CUDA provider on recorded TensorFlow answers (docs/evidence/gpu.md)
 
 DIFFERENT = {
@@ -215,8 +242,13 @@ ENDLESS = frozenset(["max", "min", "mul"])
 
 
 def is_refused(node: OnnxNode) -> bool:
-    """Whether a node must not run on a GPU; nor does a loop or branch with indices that nothing checks."""
+    """Whether a node must not run on a GPU.
+
+    Nor does a loop or branch with such a node, or with indices that nothing checks.
+    """
     if node.op in DIFFERENT or any(map(reads_by_index, node.programs)):
+        return True
+    if any(is_refused(inner) for program in node.programs for inner in nodes_of(program)):
         return True
     if node.attrs.get("reduction") in ENDLESS:
         return True

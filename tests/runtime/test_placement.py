@@ -1,0 +1,66 @@
+"""Where steps run that a GPU must not compute: in the engine on the CPU, with what follows them."""
+
+import numpy as np
+import pytest
+from tests.runtime.engines.gpu.on_cpu import engine_on_cpu
+from tests.runtime.programs import session_of
+
+from tfport.runtime.plan import cut_into_stages
+
+DETECTOR = """
+    image = Placeholder() {dtype=float32, shape=(1, 8, 8, 1)}
+    filter = Const() {dtype=float32, value=float32(1, 1, 1, 5)[1, -1, 2, 3, 1]}
+    features = Conv2D(image, filter) {T=float32, strides=[1, 1, 1, 1], padding="SAME"}
+    rows_shape = Const() {dtype=int32, value=int32(2)[64, 5]}
+    rows = Reshape(features, rows_shape) {T=float32, Tshape=int32}
+    first = Const() {dtype=int32, value=int32(2)[0, 0]}
+    fourth = Const() {dtype=int32, value=int32(2)[0, 4]}
+    box_size = Const() {dtype=int32, value=int32(2)[64, 4]}
+    one_size = Const() {dtype=int32, value=int32(2)[64, 1]}
+    boxes = Slice(rows, first, box_size) {T=float32, Index=int32}
+    score_rows = Slice(rows, fourth, one_size) {T=float32, Index=int32}
+    flat = Const() {dtype=int32, value=int32(1)[64]}
+    scores = Reshape(score_rows, flat) {T=float32, Tshape=int32}
+    most = Const() {dtype=int32, value=int32()[7]}
+    overlap = Const() {dtype=float32, value=float32()[0.5]}
+    least = Const() {dtype=float32, value=float32()[0.25]}
+    kept = NonMaxSuppressionV3(boxes, scores, most, overlap, least) {T=float32, T_threshold=float32}
+    axis = Const() {dtype=int32, value=int32()[0]}
+    best = GatherV2(boxes, kept, axis) {Tparams=float32, Tindices=int32, Taxis=int32, batch_dims=0}
+    y = Tanh(best) {T=float32}
+"""
+AGAIN = """
+    weights = Const() {dtype=float32, value=float32(4, 2)[1, 2, 3, 4, 5, 6, 7, 8]}
+    z = MatMul(y, weights) {T=float32, transpose_a=false, transpose_b=false}
+"""
+
+
+def stages_of(text: str, fetch: str) -> list[tuple[str, set[str]]]:
+    """Where each stage runs, and the ops in it."""
+    session = session_of(text, engine=engine_on_cpu())
+    stages = cut_into_stages(session.program([fetch], ["image:0"]), session.engine)
+    names = {None: "host", session.engine: "gpu"}
+    return [(names.get(stage.engine, "cpu"), {step.op for step in stage.steps}) for stage in stages]
+
+
+def test_suppression_and_what_follows_it_run_in_the_engine_on_the_cpu():
+    (before, backbone), (after, tail) = stages_of(DETECTOR, "y:0")
+    assert (before, after) == ("gpu", "cpu")
+    assert "Conv2D" in backbone
+    assert {"NonMaxSuppressionV3", "GatherV2", "Tanh"} <= tail
+
+
+def test_products_after_it_run_on_the_gpu_again():
+    stages = stages_of(DETECTOR + AGAIN, "z:0")
+    assert [where for where, _ in stages] == ["gpu", "cpu", "gpu"]
+    assert "NonMaxSuppressionV3" in stages[1][1]
+    assert "MatMul" in stages[2][1]
+
+
+@pytest.mark.parametrize("fetch", ["y:0", "z:0"])
+def test_answers_are_those_of_the_cpu(fetch):
+    image = np.random.default_rng(3).normal(size=(1, 8, 8, 1)).astype(np.float32)
+    (expected,) = session_of(DETECTOR + AGAIN).run([fetch], {"image:0": image})
+    (actual,) = session_of(DETECTOR + AGAIN, engine=engine_on_cpu()).run([fetch], {"image:0": image})
+    assert len(expected)
+    np.testing.assert_allclose(actual, expected, rtol=1e-5)
