@@ -30,6 +30,8 @@ class OnnxNode:
     domain: str = ""
     means: tuple[str, Operand] | None = None
     """What it computes together with the nodes before it, where ONNX has no op for that: op and input."""
+    general: Program | None = None
+    """Of a branch that only saves time: what is right whatever its condition is."""
 
     @property
     def programs(self) -> Sequence[Program]:

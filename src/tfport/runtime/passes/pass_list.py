@@ -71,6 +71,7 @@ HOST = (
 
 ISLAND: tuple[str, ...] = (
     "half_steps",               # CPU: float16 in float32
+    "general_branches",         # GPU: no branches that only save time
     "safe_indices",             # GPU: a flag for indices out of range
     # in branches and loop bodies too
     "unused_nodes",

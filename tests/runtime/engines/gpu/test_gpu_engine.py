@@ -10,8 +10,10 @@ import tfport
 from tfport.runtime.engines.gpu.device_array import DeviceArray
 from tfport.runtime.engines.gpu.device_name import parse_device
 from tfport.runtime.engines.gpu.gpu_engine import GpuEngine
+from tfport.runtime.engines.gpu.gpu_island import GpuIsland
 from tfport.runtime.engines.gpu.gpu_options import GpuOptions
 from tfport.runtime.engines.gpu.in_place import in_place, is_in_place
+from tfport.runtime.engines.onnx_runtime import run_error
 from tfport.runtime.passes.pass_list import IslandForm
 
 TWO_ISLANDS = """
@@ -32,6 +34,13 @@ EMBEDDING = """
     rows = GatherV2(table, ids, axis) {Taxis=int32, Tindices=int32, Tparams=float32, batch_dims=0}
     y = Exp(rows) {T=float32}
 """
+
+NEGATIVE_SIZE = (
+    "[ONNXRuntimeError] : 6 : RUNTIME_EXCEPTION : Non-zero status code returned while running Tanh node. "
+    "Name:'Tanh:c#2' Status Message: /onnxruntime/core/framework/bfc_arena.cc:376 "
+    "onnxruntime::BFCArena::AllocateRawInternal(size_t, bool) Failed to allocate memory "
+    "for requested buffer of size 13583849183701482496"
+)
 
 
 @pytest.fixture
@@ -91,9 +100,24 @@ def test_an_index_out_of_range_is_the_same_error_as_on_the_cpu():
     assert messages[0] == messages[1]
 
 
-def test_empty_inputs_are_computed_on_the_host():
+def test_empty_inputs_are_computed_on_the_cpu(monkeypatch):
+    ran = []
+    monkeypatch.setattr(GpuIsland, "run", lambda *arguments: ran.append("gpu"))
     empty = np.zeros((0, 4), np.float32)
     assert session_of(TWO_ISLANDS, engine=engine_on_cpu()).run("f:0", {"x:0": empty}).shape == (0, 4)
+    assert ran == []
+
+
+def test_what_fails_on_the_gpu_is_computed_by_the_engine_on_the_cpu(monkeypatch):
+    x = np.linspace(-1, 1, 8, dtype=np.float32).reshape(2, 4)
+    expected = session_of(TWO_ISLANDS).run("f:0", {"x:0": x})
+
+    def fails(*arguments):
+        raise run_error(RuntimeError(NEGATIVE_SIZE), "the GPU")
+
+    monkeypatch.setattr(GpuIsland, "run", fails)
+    session = session_of(TWO_ISLANDS, engine=engine_on_cpu())
+    np.testing.assert_allclose(session.run("f:0", {"x:0": x}), expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize(("precision", "tolerance"), [("tf32", 1e-6), ("float32", 1e-6), ("float16", 2e-3)])

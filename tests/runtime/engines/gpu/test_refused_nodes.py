@@ -11,7 +11,7 @@ from tfport.runtime.program import OnnxNode, Program, Step
     ("op", "dtype", "refused"),
     [
         ("NonMaxSuppression", "float32", True),
-        ("ReverseSequence", "float32", True),
+        ("ReverseSequence", "float32", False),
         ("Softmax", "float64", True),
         ("Softmax", "float32", False),
         ("ReduceMax", "float64", True),

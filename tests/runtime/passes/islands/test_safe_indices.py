@@ -24,6 +24,8 @@ CASES = [
     ("GatherND", {}, np.array([[2, 3], [-3, -4]]), np.array([[2, 4]])),
     ("GatherND", {}, np.array([[2]]), np.array([[3]])),
     ("GatherND", {"batch_dims": 1}, np.array([[3], [0], [1]]), np.array([[4], [0], [1]])),
+    ("ReverseSequence", {"batch_axis": 1, "time_axis": 0}, np.array([0, 1, 2, 3]), np.array([0, 4, 2, 3])),
+    ("ReverseSequence", {"batch_axis": 0, "time_axis": 1}, np.array([4, 1, 2]), np.array([4, 1, -1])),
 ]
 
 

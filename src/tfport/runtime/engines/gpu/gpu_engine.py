@@ -226,7 +226,6 @@ def _form(device: DeviceName, options: GpuOptions) -> IslandForm:
 
 DIFFERENT = {
     "NonMaxSuppression": "it selects other boxes where scores are equal or boxes are empty",
-    "ReverseSequence": "it reads outside of the tensor if a length is larger than the sequence",
     "LRN": "its session cannot be made for windows that cuDNN does not have",
 }
 """By op: what is different."""
@@ -246,6 +245,8 @@ def is_refused(node: OnnxNode) -> bool:
 
     Nor does a loop or branch with such a node, or with indices that nothing checks.
     """
+    if node.general is not None:
+        return any(map(is_refused, nodes_of(node.general)))
     if node.op in DIFFERENT or any(map(reads_by_index, node.programs)):
         return True
     if any(is_refused(inner) for program in node.programs for inner in nodes_of(program)):

@@ -26,6 +26,8 @@ from tfport.runtime.program import OnnxNode, Program
 
 ALONG_AXIS = frozenset(["Gather", "GatherElements", "ScatterElements"])
 BY_COORDINATES = frozenset(["GatherND", "ScatterND"])
+BY_LENGTH = "ReverseSequence"
+BY_INDEX = ALONG_AXIS | BY_COORDINATES | {BY_LENGTH}
 DROP_NAN = frozenset(["LSTM", "GRU", "RNN"])
 FED = (0, 5, 6)
 """The indices of the inputs that are not weights: the rows, and the states before the first."""
@@ -46,8 +48,7 @@ def reads_by_index(program: Program) -> bool:
     """Whether a loop body or branch may read or write outside of a tensor."""
     graph = OnnxGraph(nodes_of(program))
     return any(
-        (node.op in ALONG_AXIS | BY_COORDINATES and not _is_safe(node, graph))
-        or any(map(reads_by_index, node.programs))
+        (node.op in BY_INDEX and not _is_safe(node, graph)) or any(map(reads_by_index, node.programs))
         for node in graph.nodes
     )
 
@@ -55,9 +56,7 @@ def reads_by_index(program: Program) -> bool:
 @island_pass(when=GPU, bodies=False)
 def safe_indices(graph: IslandGraph) -> None:
     """Indices that are out of range do not reach the kernels of a GPU; a flag says that there were some."""
-    unsafe = [
-        node for node in graph.nodes if node.op in ALONG_AXIS | BY_COORDINATES and not _is_safe(node, graph)
-    ]
+    unsafe = [node for node in graph.nodes if node.op in BY_INDEX and not _is_safe(node, graph)]
     flags: list[Operand] = []
     for node in unsafe:
         b = Builder("index")
@@ -115,6 +114,8 @@ def _is_safe(node: OnnxNode, graph: OnnxGraph) -> bool:
     if sizes is None or None in sizes:
         return False
     known = np.array(sizes, np.int64)
+    if node.op == BY_LENGTH:
+        return bool(np.all((indices.array >= 0) & (indices.array <= known)))
     return bool(np.all((indices.array >= -known) & (indices.array < known)))
 
 
@@ -122,8 +123,8 @@ def _known_sizes(node: OnnxNode, data: Operand, indices: Operand) -> Sequence[in
     """The sizes that the indices must be below: one, or one for each coordinate."""
     if data.shape is None:
         return None
-    if node.op in ALONG_AXIS:
-        return (data.shape[int(node.attrs.get("axis", 0))],)
+    if (axis := _axis(node)) is not None:
+        return (data.shape[axis],)
     depth = indices.shape[-1] if indices.shape else None
     batch = int(node.attrs.get("batch_dims", 0))
     sizes = data.shape[batch : batch + (depth or 0)]
@@ -135,6 +136,8 @@ def _checked(b: Builder, node: OnnxNode, graph: OnnxGraph) -> tuple[Operand, Ope
     data, indices = node.inputs[0], node.inputs[1]
     assert data is not None
     assert indices is not None
+    if node.op == BY_LENGTH:
+        return _checked_lengths(b, node, data, indices)
     known = _known_size(node, data, indices)
     signed = _with_sign(indices, graph)
     counted = _from_the_end(signed, known, graph) if signed is not None else None
@@ -153,6 +156,20 @@ def _checked(b: Builder, node: OnnxNode, graph: OnnxGraph) -> tuple[Operand, Ope
     return safe, b.nodes("ReduceSum", b.cast(wrong, FLOAT32), keepdims=0, shape=())[0]
 
 
+def _checked_lengths(b: Builder, node: OnnxNode, data: Operand, lengths: Operand) -> tuple[Operand, Operand]:
+    """Lengths that are at most that of the sequences, and how many differ from those of the node."""
+    wrong = b.Or(b.Less(lengths, b.const(0, INT64)), b.Greater(lengths, _size(b, node, data, lengths)))
+    safe = b.Where(wrong, b.const(0, INT64), lengths)
+    return safe, b.nodes("ReduceSum", b.cast(wrong, FLOAT32), keepdims=0, shape=())[0]
+
+
+def _axis(node: OnnxNode) -> int | None:
+    """The axis that indices or lengths count along; None for coordinates."""
+    if node.op == BY_LENGTH:
+        return int(node.attrs.get("time_axis", 0))
+    return int(node.attrs.get("axis", 0)) if node.op in ALONG_AXIS else None
+
+
 def _known_size(node: OnnxNode, data: Operand, indices: Operand) -> int | None:
     """The size that all indices must be below, if it is known."""
     sizes = _known_sizes(node, data, indices) if node.op in ALONG_AXIS else None
@@ -160,13 +177,12 @@ def _known_size(node: OnnxNode, data: Operand, indices: Operand) -> int | None:
 
 
 def _size(b: Builder, node: OnnxNode, data: Operand, indices: Operand) -> Operand:
-    sizes = _known_sizes(node, data, indices)
+    sizes, axis = _known_sizes(node, data, indices), _axis(node)
     if sizes is not None and None not in sizes:
         known = np.array(sizes, np.int64)
-        return b.const(known[0] if node.op in ALONG_AXIS else known, INT64)
+        return b.const(known if axis is None else known[0], INT64)
     shape = b.Shape(data)
-    if node.op in ALONG_AXIS:
-        axis = int(node.attrs.get("axis", 0))
+    if axis is not None:
         return b.Gather(shape, b.const(axis, INT64), axis=0)
     batch = int(node.attrs.get("batch_dims", 0))
     depth = b.Gather(b.Shape(indices), b.ints(-1), axis=0)

@@ -125,7 +125,8 @@ def resize_bilinear(b, images, size, *, align_corners, half_pixel_centers):
         resized = partial(runtime_branch, condition=takes_few, make_then=few_rows, make_else=many_rows)
     if None not in knowns:
         return resized(b)
-    return runtime_branch(b, _same_size(b, images, size), partial(_as_float, images=images), resized)
+    same = _same_size(b, images, size)
+    return runtime_branch(b, same, partial(_as_float, images=images), resized, partial(many_rows, same=same))
 
 
 def _as_float(b: Builder, images: Operand) -> Operand:
@@ -153,22 +154,32 @@ def _takes_few_rows(b: Builder, images: Operand, size: Operand) -> Operand:
     return b.Less(b.Mul(out_size, b.const(2, INT64)), in_size)
 
 
-def _interpolated(b: Builder, images: Operand, samples: list[Samples], few: bool) -> Operand:
-    """Interpolate between columns, then between rows: TensorFlow rounds in this order."""
+def _interpolated(
+    b: Builder, images: Operand, samples: list[Samples], few: bool, same: Operand | None = None
+) -> Operand:
+    """Interpolate between columns, then between rows: TensorFlow rounds in this order.
+
+    `same`: whether pixels stay as they are; between infinities, interpolation makes NaN.
+    """
+
+    def mixed(low: Operand, high: Operand, weight: Operand) -> Operand:
+        result = between(b, low, high, weight)
+        return result if same is None else b.Where(same, low, result)
+
     (upper, lower_, weight), (left, right, across) = samples
     across = per_channel(b, b.reshape(across, -1, 1), images)
     weight = b.reshape(weight, -1, 1, 1)
 
     def between_columns(rows: Operand) -> Operand:
         near, far = (b.cast(b.Gather(rows, at, axis=WIDTH), FLOAT32) for at in (left, right))
-        return between(b, near, far, across)
+        return mixed(near, far, across)
 
     if few:
         above, below = (between_columns(b.Gather(images, at, axis=HEIGHT)) for at in (upper, lower_))
     else:
         narrow = between_columns(b.cast(images, FLOAT32))
         above, below = (b.Gather(narrow, at, axis=HEIGHT) for at in (upper, lower_))
-    return between(b, above, below, weight)
+    return mixed(above, below, weight)
 
 
 def per_channel(b: Builder, weights: Operand, images: Operand) -> Operand:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -93,7 +94,7 @@ def _extreme(op: str, other: str) -> Any:
             and input.rank < MAP_RANK
             and input.rank - 1 in axes
         ):
-            return runtime_branch(b, _may_have_nan(b, input), extreme_or_nan, extreme)
+            return runtime_branch(b, _may_have_nan(b, input), extreme_or_nan, extreme, extreme_or_nan)
         return extreme_or_nan(b)
 
     return reduce
@@ -139,7 +140,8 @@ def _arg(op: str, instead: float) -> Any:
         if not input.dtype.is_floating:
             result = index(b, input)
         elif input.dtype == FLOAT32 and input.rank is not None and input.rank >= MAP_RANK:
-            result = runtime_branch(b, _may_have_nan(b, input), index_without_nan, lambda b: index(b, input))
+            may_have_nan, any_index = _may_have_nan(b, input), partial(index, x=input)
+            result = runtime_branch(b, may_have_nan, index_without_nan, any_index, index_without_nan)
         else:
             result = index_without_nan(b)
         return b.cast(result, output_type)
