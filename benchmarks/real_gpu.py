@@ -1,19 +1,26 @@
-"""Published models on a GPU: the same answers as on the CPU?
+"""Published models on a GPU: the same answers as on the CPU, and how fast?
 
     python benchmarks/real_gpu.py pack FOLDER [BYTES]     here: copy models to a folder, the smallest first
-    python benchmarks/real_gpu.py run FOLDER RESULT.json  on a machine with a GPU: run each on both
+    python benchmarks/real_gpu.py run FOLDER RESULT.json  on a machine with a GPU: run each on all devices
+    python benchmarks/real_gpu.py table RESULT.json       the results as a table
 
-BYTES limits the compressed size of the folder. Each model runs in a process of its own, on the CPU, on the
-GPU as by default (TF32) and in full float32. The result has the largest difference of each, divided by the
-largest answer, or the error.
+BYTES limits the compressed size of the folder. Each model runs in a process of its own on a half of the
+cores: on the CPU, on the GPU as by default (TF32) and as `auto` chooses, in turn, and once in full float32.
+The result has for each the seconds until the first answer, the median time of a call from arrays to arrays in
+milliseconds, and the largest difference from the CPU's answers, divided by the largest answer; or the error.
 """
 
 import io
 import json
 import lzma
+import os
+import queue
+import statistics
 import subprocess
 import sys
 import tarfile
+import tempfile
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -21,13 +28,17 @@ from typing import Any
 import numpy as np
 
 import tfport
-from tfport.runtime.engines.gpu.gpu_options import FLOAT32, TF32, GpuOptions
+from tfport.runtime.engines.gpu.gpu_options import FLOAT32, GpuOptions
 
 LIMIT = 20_000_000
 LARGE = 4096
 """Elements from which an input of floats is random numbers of a range instead of a file."""
 JOBS = "jobs.json"
-WORKERS, SECONDS = 6, 75
+WORKERS, SECONDS = 2, 120
+CPU, CUDA, AUTO = "cpu", "cuda", "auto"
+ROUNDS, CALLS, ROUND_SECONDS = 7, 8, 0.25
+"""How often the devices take turns, and how many calls each turn has at most."""
+RACE_CALLS, RACE_SECONDS = 3, 60
 
 
 def pack(folder: Path, limit: int = LIMIT) -> None:
@@ -103,10 +114,16 @@ def span(array: Any) -> list[Any]:
 
 def run(folder: Path, result: Path) -> None:
     jobs = json.loads((folder / JOBS).read_text())
+    cores = sorted(os.sched_getaffinity(0))
+    shares: queue.SimpleQueue[list[int]] = queue.SimpleQueue()
+    for worker in range(WORKERS):
+        shares.put(cores[worker::WORKERS])
     rows: list[dict[str, Any]] = []
 
     def compare(number: int) -> None:
-        rows.append({"name": jobs[number]["name"], **in_a_process(folder, number)})
+        share = shares.get()
+        rows.append({"name": jobs[number]["name"], **in_a_process(folder, number, share)})
+        shares.put(share)
         result.write_text(json.dumps(rows, indent=1))
 
     with ThreadPoolExecutor(WORKERS) as pool:
@@ -114,36 +131,123 @@ def run(folder: Path, result: Path) -> None:
     print(f"{len(rows)} models")
 
 
-def in_a_process(folder: Path, number: int) -> dict[str, Any]:
-    """The differences of one model, or how its process ended."""
+def in_a_process(folder: Path, number: int, cores: list[int]) -> dict[str, Any]:
+    """What one model does, or how its process ended."""
     command = [sys.executable, __file__, "one", str(folder), str(number)]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
-    except subprocess.TimeoutExpired:
-        return {"error": f"no answer in {SECONDS} s"}
-    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
-    return json.loads(lines[-1]) if lines else {"error": f"exit {done.returncode}: {done.stderr[-600:]}"}
+    with tempfile.TemporaryDirectory() as cache:
+        try:
+            done = subprocess.run(
+                command,
+                capture_output=True,
+                text=True,
+                timeout=SECONDS,
+                check=False,
+                env=os.environ | {"TFPORT_CACHE": cache},
+                preexec_fn=lambda: os.sched_setaffinity(0, cores),
+            )
+        except subprocess.TimeoutExpired as error:
+            lines = (error.stdout or b"").decode().splitlines()
+            return last_row(lines) | {"error": f"not done in {SECONDS} s"}
+    row = last_row(done.stdout.splitlines())
+    return row if done.returncode == 0 else row | {"error": f"exit {done.returncode}: {done.stderr[-600:]}"}
+
+
+def last_row(lines: list[str]) -> dict[str, Any]:
+    found = [line for line in lines if line.startswith("{")]
+    row: dict[str, Any] = json.loads(found[-1]) if found else {}
+    return row
 
 
 def one(folder: Path, number: int) -> None:
     job = json.loads((folder / JOBS).read_text())[number]
     path, feeds = str(folder / job["model"]), inputs_of(folder, job)
     row: dict[str, Any] = {}
-    try:
-        expected = tfport.Session(path, threads=4).run(job["fetches"], feeds)
-    except tfport.Error as error:
-        print(json.dumps({"cpu_error": str(error)[:400]}), flush=True)
-        return
-    for precision in (TF32, FLOAT32):
-        options = GpuOptions(precision=precision, require=True)
+    sessions: dict[str, tfport.Session] = {}
+    expected: list[Any] = []
+    options = GpuOptions(require=True)
+    for device in (CPU, CUDA, AUTO):
+        began = time.perf_counter()
         try:
-            answers = tfport.Session(path, threads=4, device="cuda", gpu=options).run(job["fetches"], feeds)
-            row[precision] = max(
-                (difference(e, a) for e, a in zip(expected, answers, strict=True)), default=0.0
-            )
+            session = tfport.Session(path, device=device, gpu=options if device == CUDA else GpuOptions())
+            answers = session.run(job["fetches"], feeds)
         except tfport.Error as error:
-            row[f"{precision}_error"] = str(error)[:400]
+            row[device] = {"error": str(error)[:400]}
+        else:
+            row[device] = {"first": time.perf_counter() - began}
+            expected = expected or answers
+            row[device]["difference"] = differences(expected, answers)
+            sessions[device] = session
+        print(json.dumps(row), flush=True)
+    if CPU not in sessions:
+        return
+    row["float32"] = in_full_precision(path, job["fetches"], feeds, expected)
+    if AUTO in sessions:
+        row[AUTO]["chosen"] = settled(sessions[AUTO], job["fetches"], feeds)
+    times: dict[str, list[float]] = {device: [] for device in sessions}
+    for _ in range(ROUNDS):
+        for device, session in sessions.items():
+            times[device] += turn(session, job["fetches"], feeds)
+    for device, seconds in times.items():
+        row[device]["ms"] = statistics.median(seconds) * 1000
     print(json.dumps(row), flush=True)
+
+
+def in_full_precision(
+    path: str, fetches: list[str], feeds: dict[str, Any], expected: list[Any]
+) -> dict[str, Any]:
+    try:
+        session = tfport.Session(path, device=CUDA, gpu=GpuOptions(precision=FLOAT32, require=True))
+        return {"difference": differences(expected, session.run(fetches, feeds))}
+    except tfport.Error as error:
+        return {"error": str(error)[:400]}
+
+
+def settled(session: tfport.Session, fetches: list[str], feeds: dict[str, Any]) -> str:
+    """The device that `auto` chose, after it has measured."""
+    for _ in range(RACE_CALLS):
+        session.run(fetches, feeds)
+    (plan,) = session.plans.plans
+    race = getattr(plan, "race", None)
+    if race is not None:
+        race.join(RACE_SECONDS)
+    return str(getattr(plan, "device", ""))
+
+
+def turn(session: tfport.Session, fetches: list[str], feeds: dict[str, Any]) -> list[float]:
+    """The seconds of some calls, after one that is not counted."""
+    times: list[float] = []
+    session.run(fetches, feeds)
+    while len(times) < CALLS and sum(times) < ROUND_SECONDS:
+        began = time.perf_counter()
+        session.run(fetches, feeds)
+        times.append(time.perf_counter() - began)
+    return times
+
+
+def differences(expected: list[Any], answers: list[Any]) -> float:
+    return max((difference(e, a) for e, a in zip(expected, answers, strict=True)), default=0.0)
+
+
+def table(result: Path) -> None:
+    print("| model | cpu ms | cuda ms | auto ms | chosen | first cpu, cuda, auto s | tf32, float32 differ |")
+    print("|---|---|---|---|---|---|---|")
+    for row in sorted(json.loads(result.read_text()), key=lambda row: str(row["name"])):
+        print(f"| {row['name']} | {' | '.join(cells(row))} |")
+
+
+def cells(row: dict[str, Any]) -> list[str]:
+    parts = {device: row.get(device, {}) for device in (CPU, CUDA, AUTO)}
+    times = [number(part.get("ms")) for part in parts.values()]
+    firsts = ", ".join(number(part.get("first")) for part in parts.values())
+    differ = ", ".join(number(row.get(key, {}).get("difference"), ".1e") for key in (CUDA, "float32"))
+    errors = "; ".join(
+        dict.fromkeys(filter(None, (part.get("error", "") for part in [row, *parts.values()])))
+    )
+    return [*times, str(parts[AUTO].get("chosen", "")), firsts, f"{differ} {errors}".strip()]
+
+
+def number(value: float | None, form: str = ".3g") -> str:
+    return "-" if value is None else format(value, form)
 
 
 def inputs_of(folder: Path, job: dict[str, Any]) -> dict[str, Any]:
@@ -182,5 +286,7 @@ if __name__ == "__main__":
         pack(Path(folder), *map(int, rest))
     elif command == "run":
         run(Path(folder), Path(rest[0]))
+    elif command == "table":
+        table(Path(folder))
     else:
         one(Path(folder), int(rest[0]))
