@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from gpu_timing import (
 
 import tfport
 from tfport.runtime.engines.gpu.device_array import DeviceArray
+from tfport.runtime.engines.gpu.preparation import PREPARATIONS
 
 
 def measure(path: Path) -> None:
@@ -57,7 +58,7 @@ def _host_times(path: Path, call: Any, batches: Sequence[int] = BATCHES) -> dict
     times = {}
     for batch in batches:
         inputs = inputs_of(path, batch)
-        times[f"host_{batch}"] = median_ms(lambda inputs=inputs: call(**inputs))
+        times[f"host_{batch}"] = _prepared_ms(lambda inputs=inputs: call(**inputs))
     return times
 
 
@@ -73,8 +74,16 @@ def _device_times(path: Path, session: tfport.Session) -> dict[str, float]:
         if any(array.dtype == object for array in inputs.values()):
             continue
         there = {name: _uploaded(array) for name, array in inputs.items()}
-        times[f"device_{batch}"] = median_ms(lambda there=there: bound(**there))
+        times[f"device_{batch}"] = _prepared_ms(lambda there=there: bound(**there))
     return times
+
+
+def _prepared_ms(call: Callable[[], Any]) -> float:
+    """The median time of a call, once all is prepared for its shapes."""
+    for _ in range(3):
+        call()
+    PREPARATIONS.wait()
+    return median_ms(call)
 
 
 def _uploaded(array: np.ndarray) -> DeviceArray:

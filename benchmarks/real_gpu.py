@@ -29,6 +29,7 @@ import numpy as np
 
 import tfport
 from tfport.runtime.engines.gpu.gpu_options import FLOAT32, GpuOptions
+from tfport.runtime.engines.gpu.preparation import PREPARATIONS
 
 LIMIT = 20_000_000
 LARGE = 4096
@@ -181,6 +182,9 @@ def one(folder: Path, number: int) -> None:
     if CPU not in sessions:
         return
     row["float32"] = in_full_precision(path, job["fetches"], feeds, expected)
+    if CUDA in sessions:
+        turn(sessions[CUDA], job["fetches"], feeds)
+        PREPARATIONS.wait()
     if AUTO in sessions:
         row[AUTO]["chosen"] = settled(sessions[AUTO], job["fetches"], feeds)
     times: dict[str, list[float]] = {device: [] for device in sessions}

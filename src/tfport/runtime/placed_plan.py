@@ -21,6 +21,7 @@ from tfport.errors import Error, ResourceExhausted
 from tfport.runtime.engines.choice_cache import CPU, GPU, Choice
 from tfport.runtime.engines.engine import Rival
 from tfport.runtime.engines.gpu.device_array import DeviceArray
+from tfport.runtime.engines.gpu.preparation import PREPARATIONS
 from tfport.runtime.engines.island_key import machine
 from tfport.runtime.engines.race import best_times
 from tfport.runtime.operand import Operand
@@ -30,7 +31,9 @@ from tfport.runtime.program import Program, only_asserts
 CALLS_BEFORE = 3
 """Calls with inputs of similar sizes before the devices are measured: many processes make only a few."""
 WARM_UP, WARM_UP_SECONDS = 6, 0.3
-"""Runs before a device is measured, at least two: a GPU captures its work in the first ones."""
+"""Runs before a device is measured, at least two."""
+RUNS_TO_PREPARE = 3
+"""Runs after which a GPU has begun all that it prepares for a shape that comes back."""
 CLEARLY = 3
 """One device is so many times faster that its first runs decide."""
 MAX_SEEN = 1000
@@ -121,7 +124,11 @@ class PlacedPlan:
     def _measure(self, sizes: Sizes, inputs: Sequence[Any]) -> None:
         """Choose the faster device."""
         try:
-            on_gpu, on_cpu = self._times(self._run_on(GPU), self._run_on(CPU), inputs)
+            run_on_gpu = self._run_on(GPU)
+            for _ in range(RUNS_TO_PREPARE):
+                run_on_gpu(inputs)
+            PREPARATIONS.wait()
+            on_gpu, on_cpu = self._times(run_on_gpu, self._run_on(CPU), inputs)
             device = CPU if on_cpu < on_gpu else GPU
             for key in (str(sizes), ""):
                 self._choices.put(f"{self._key}:{key}", Choice(device, 1))

@@ -16,6 +16,7 @@ from tfport.errors import Error, ResourceExhausted
 from tfport.graph.model import Signature
 from tfport.runtime.bounds.run_scope import current_scope
 from tfport.runtime.bounds.stop_signal import StopSignal
+from tfport.runtime.engines.gpu.preparation import PREPARATIONS
 from tfport.runtime.select_signature import DEFAULT
 from tfport.runtime.session import Session
 from tfport.serve.batching.joining import has_rows, run_joined
@@ -24,7 +25,7 @@ from tfport.serve.session_replicas import SessionReplicas
 from tfport.serve.status import StatusCode, StatusError
 
 RUNS = 3
-"""Runs of each size: the last one replays a graph."""
+"""Runs of each size, after which a GPU prepares what is fastest for it."""
 MAX_BYTES = 2**30
 """Largest inputs of a run that nobody asked for."""
 
@@ -43,6 +44,7 @@ def warm_batches(session: Session, sizes: Sequence[int]) -> int:
         row = dict(_row(signature))
         if len(row) == len(signature.inputs) and size * sum(a.nbytes for a in row.values()) <= MAX_BYTES:
             runs += _run(session, signature, row, size)
+    PREPARATIONS.wait()
     return runs
 
 

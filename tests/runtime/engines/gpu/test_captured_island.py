@@ -11,6 +11,7 @@ from tfport.runtime.engines.gpu.device_array import DeviceArray
 from tfport.runtime.engines.gpu.gpu_island import GpuIsland
 from tfport.runtime.engines.gpu.graph_stream import HostGraphStream
 from tfport.runtime.engines.gpu.in_place import in_place
+from tfport.runtime.engines.gpu.preparation import PREPARATIONS
 
 SUM = onnx_bytes([node("Add", "x y", "z")], {"x": ("float32", 1), "y": ("float32", 1)}, {"z": "float32"})
 
@@ -82,12 +83,46 @@ def test_after_a_graph_has_failed_nothing_is_captured_and_another_session_runs(c
     made, ran = [], []
     monkeypatch.setattr(plain, "run", lambda arrays, run=plain.run: ran.append(1) or run(arrays))
     island = CapturedIsland(
-        first, HostGraphStream(), lambda shapes: first, 2, lambda: made.append(1) or plain
+        first, HostGraphStream(), lambda shapes: first, 2, plain=lambda: made.append(1) or plain
     )
     monkeypatch.setattr(CudaGraph, "run", _fails)
     for value in range(5):
         assert sum_of(island, value) == [2 * value + 1]
     assert (len(made), len(ran)) == (1, 3)
+
+
+@pytest.mark.parametrize("can_capture", [True, False])
+def test_shapes_that_come_back_and_are_not_captured_move_to_the_tuned_island(captured, can_capture):
+    """Until then, and for other shapes, the island runs that answers soonest."""
+    quick, tuned = (GpuIsland(onnx_session(SUM), ["x", "y"], ["z"], "cpu", 0) for _ in range(2))
+    ran = []
+    for name, each in (("quick", quick), ("tuned", tuned)):
+        each.run = lambda arrays, run=each.run, name=name: ran.append(name) or run(arrays)  # type: ignore[method-assign]
+    island = CapturedIsland(
+        quick, HostGraphStream(), lambda shapes: tuned if can_capture else None, 1, tuned=lambda: tuned
+    )
+    for value in range(4):
+        assert sum_of(island, value) == [2 * value + 1]
+    assert sum_of(island, 1, 2) == [3, 5]
+    first = ["quick", "quick"] if can_capture else ["quick", "quick", "tuned", "tuned", "tuned"]
+    assert ran == [*first, "quick"]  # the tuned island runs once before it is used
+    for _ in range(3):
+        assert sum_of(island, 1, 2) == [3, 5]
+    assert ran[len(first) :] == ["quick", "quick", "tuned", "tuned", "tuned"]  # no more graphs than one
+
+
+def test_calls_go_on_while_a_graph_is_made(captured, monkeypatch):
+    """And what fails beside them is not seen."""
+    waiting = []
+    monkeypatch.setattr(PREPARATIONS, "begin", waiting.append)
+    island = island_of(captured)
+    for value in range(5):
+        assert sum_of(island, value) == [2 * value + 1]
+    assert captured == []
+    (prepare,) = waiting
+    prepare()
+    assert captured == [((1,), (1,))]
+    assert sum_of(island, 7) == [15]
 
 
 def test_an_output_of_a_session_that_captures_is_a_copy(captured):

@@ -7,7 +7,9 @@ captured; others run one kernel after another.
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import math
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -20,6 +22,7 @@ from tfport.runtime.engines.gpu.device_array import DeviceArray
 from tfport.runtime.engines.gpu.gpu_island import GpuIsland, Shapes
 from tfport.runtime.engines.gpu.graph_stream import GraphStream
 from tfport.runtime.engines.gpu.in_place import Replay, addresses, is_in_place, keep_replay
+from tfport.runtime.engines.gpu.preparation import PREPARATIONS
 from tfport.runtime.engines.onnx_runtime import run_error
 
 RUNS_BEFORE = 2
@@ -36,7 +39,11 @@ class GraphKey(NamedTuple):
 
 
 class CapturedIsland:
-    """An island whose usual shapes are CUDA graphs; any thread may run it."""
+    """An island whose usual shapes are CUDA graphs; any thread may run it.
+
+    Shapes run as they come at first. When they come back, what is faster for them is prepared beside the
+    calls: a graph, or where that is impossible, an island that takes long to begin.
+    """
 
     def __init__(
         self,
@@ -44,16 +51,20 @@ class CapturedIsland:
         stream: GraphStream,
         to_capture: Callable[[Shapes], GpuIsland | None],
         max_graphs: int,
+        *,
         plain: Callable[[], GpuIsland] | None = None,
+        tuned: Callable[[], GpuIsland] | None = None,
     ) -> None:
         """`to_capture`: the island to capture for some shapes, on the stream; None if there is none.
 
         `plain`: makes the island that takes the place of `island` if that was captured and a graph failed.
+        `tuned`: the island for shapes that come back and are not captured; None if it is `island`.
         """
         self._island, self._to_capture, self._max_graphs = island, to_capture, max_graphs
-        self._stream, self._plain = stream, plain
+        self._stream, self._plain, self._tuned = stream, plain, tuned
         self._graphs: dict[GraphKey, CudaGraph | None] = {}
         self._seen: Counter[GraphKey] = Counter()
+        self._tuned_shapes: set[Shapes] = set()
         self._lock = threading.Lock()
         """A graph has one set of buffers, and all graphs of a session share what they compute in between."""
 
@@ -71,10 +82,15 @@ class CapturedIsland:
                     if memory:
                         keep_replay(Replay(functools.partial(self._again, key), outputs))
                     return outputs
-            outputs = self._island.run(arrays)
-            if key not in self._graphs and self._comes_back(key):
-                self._graphs[key] = self._captured(key, arrays, outputs)
-            return outputs
+            outputs = self._for(key.shapes).run(arrays)
+            comes_back = self._comes_back(key)
+        if comes_back:
+            sizes = tuple(tuple(output.shape) for output in outputs)
+            PREPARATIONS.begin(functools.partial(self._prepare, key, list(arrays), sizes))
+        return outputs
+
+    def _for(self, shapes: Shapes) -> GpuIsland:
+        return self._tuned() if self._tuned is not None and shapes in self._tuned_shapes else self._island
 
     def _again(self, key: GraphKey) -> list[Any] | None:
         """Launch a graph that reads its inputs where they are; None if it cannot, or has raised a flag."""
@@ -96,28 +112,42 @@ class CapturedIsland:
             self._island, self._plain = self._plain(), None
 
     def _comes_back(self, key: GraphKey) -> bool:
-        if len(self._graphs) >= self._max_graphs:
-            return False
+        """Whether a shape comes back for the first time."""
         if len(self._seen) >= MAX_SEEN:
             self._seen.clear()
         self._seen[key] += 1
-        return self._seen[key] >= RUNS_BEFORE
+        return self._seen[key] == RUNS_BEFORE and key not in self._graphs
 
-    def _captured(self, key: GraphKey, arrays: Sequence[Any], outputs: Sequence[Any]) -> CudaGraph | None:
+    def _prepare(self, key: GraphKey, arrays: Sequence[Any], outputs: Shapes) -> None:
+        """Make what is faster for a shape; calls go on meanwhile, unless they use the same session."""
+        if len(self._graphs) < self._max_graphs:
+            shares_session = self._plain is not None
+            with self._lock if shares_session else contextlib.nullcontext():
+                try:
+                    self._graphs[key] = self._captured(key, arrays, outputs)
+                except EngineFailed:
+                    self._without_graphs()
+        if self._graphs.get(key) is None and self._tuned is not None:
+            self._tuned().run(arrays)
+            if len(self._tuned_shapes) >= MAX_SEEN:
+                self._tuned_shapes.clear()
+            self._tuned_shapes.add(key.shapes)
+
+    def _captured(self, key: GraphKey, arrays: Sequence[Any], outputs: Shapes) -> CudaGraph | None:
         island = self._to_capture(key.shapes)
-        if island is None or not all(output.size for output in outputs):
+        if island is None or not all(math.prod(shape) for shape in outputs):
             return None
-        with GPU_LOCK.running():
-            sizes = tuple(tuple(output.shape) for output in outputs)
-            inputs = arrays if key.memory else None
-            try:
-                return CudaGraph(island, self._stream, key.shapes, sizes, inputs)
-            except Exception:  # such as too little memory for its buffers: the island runs without it
-                return None
+        try:
+            with GPU_LOCK.running():
+                graph = CudaGraph(island, self._stream, key.shapes, outputs, arrays if key.memory else None)
+        except Exception:  # such as too little memory for its buffers: the island runs without it
+            return None
+        graph.capture(arrays)
+        return graph
 
 
 class CudaGraph:
-    """The graph for some shapes, with its buffers: the first run captures it, the next ones replay it."""
+    """The graph for some shapes, with its buffers: it is captured once, and then each run replays it."""
 
     def __init__(
         self,
@@ -144,15 +174,22 @@ class CudaGraph:
         self._bound = island.bound(self._inputs, [output.value for output in self._outputs])
         self._replay: Callable[[], None] | None = None
 
-    def run(self, arrays: Sequence[Any]) -> list[Any]:
+    def capture(self, arrays: Sequence[Any]) -> None:
+        """Run once, so that kernels are chosen and memory is taken, and capture the next run."""
         try:
-            if self._replay is None:
-                with GPU_LOCK.capturing():
-                    self._fill(arrays)
-                    self._stream.wait()
-                    self._bound.run()
-                    self._replay = self._stream.record(self._bound.begin)
-                    return self._returned()
+            with GPU_LOCK.running():
+                self._fill(arrays)
+                self._stream.wait()
+                self._bound.run()
+            with GPU_LOCK.capturing():
+                self._stream.wait()
+                self._replay = self._stream.record(self._bound.begin)
+        except Exception as error:  # ONNX Runtime raises many exception classes
+            raise run_error(error, "the GPU") from None
+
+    def run(self, arrays: Sequence[Any]) -> list[Any]:
+        assert self._replay is not None
+        try:
             with GPU_LOCK.running():
                 self._fill(arrays)
                 self._replay()

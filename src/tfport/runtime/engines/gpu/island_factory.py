@@ -56,8 +56,10 @@ class SessionMaker(Protocol):
         weights: Mapping[str, NDArray[Any]],
         stream: GraphStream | None = None,
         threads: int | None = None,
+        *,
+        tuned: bool = True,
     ) -> ort.InferenceSession:
-        """A session on the device."""
+        """A session on the device; one that is not tuned answers sooner at first."""
         ...
 
 
@@ -79,20 +81,31 @@ class IslandFactory:
     def plain(self) -> GpuIsland:
         return self._with(self._engine.session(self._model, self._weights))
 
+    @functools.cached_property
+    def _usual(self) -> GpuIsland:
+        """The island for shapes as they come."""
+        return self._with(self._engine.session(self._model, self._weights, tuned=False))
+
+    @functools.cache  # noqa: B019  # a factory lives as long as its island
+    def _tuned(self) -> GpuIsland:
+        return self.plain()
+
     def island(self) -> GpuIsland | CapturedIsland:
         """The island with CUDA graphs, if they are wanted and there is a GPU."""
         max_graphs, kind = self._engine.options.max_graphs, self._engine.device.kind
-        if not max_graphs or kind in (CPU, TENSORRT):
+        convolves = CONVOLUTION in self._model
+        if kind in (CPU, TENSORRT) or (not max_graphs and not convolves):
             return self.plain()
-        if CONVOLUTION in self._model or self._needs_sizes or self._hints.in_parts is not None:
-            return CapturedIsland(self._usual, self._stream, self.optimized, max_graphs)
+        if convolves or self._needs_sizes or self._hints.in_parts is not None:
+            tuned = self._tuned if convolves else None
+            return CapturedIsland(self._usual, self._stream, self.optimized, max_graphs, tuned=tuned)
         try:
             whole = self._whole
         except Error as error:
             if CANNOT_CAPTURE not in str(error):
                 raise
             return CapturedIsland(self._usual, self._stream, self._fixed, max_graphs)
-        return CapturedIsland(whole, self._stream, lambda shapes: whole, max_graphs, self.plain)
+        return CapturedIsland(whole, self._stream, lambda shapes: whole, max_graphs, plain=self.plain)
 
     def optimized(self, shapes: Shapes) -> GpuIsland | None:
         """The island with all that pays for shapes that come back."""
@@ -118,10 +131,6 @@ class IslandFactory:
     @functools.cached_property
     def _stream(self) -> GraphStream:
         return self._engine.graph_stream()
-
-    @functools.cached_property
-    def _usual(self) -> GpuIsland:
-        return self.plain()
 
     @functools.cached_property
     def _in_parts(self) -> PartIsland | None:
