@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 VERSION = 1
 MILLI, MEGA = 1e3, 1e6
 COLUMNS = ("batch", "", "latency", "p95", "rows/s", "first answer", "memory", "faster")
+OTHER_ORDER = (
+    "Some answers come in another order than on the CPU: the GPU rounds products to 10 bits (TF32), as "
+    "TensorFlow does there. --precision float32 keeps the order."
+)
+"""Printed below the table."""
 
 
 @command(
@@ -178,6 +183,7 @@ def _json(measurements: Sequence[Measured]) -> list[dict[str, Any]]:
             "rows_per_second": row.throughput,
             "first_answer_s": row.first,
             "resident_mb": row.resident / MEGA,
+            "changes_order": row.changes_order,
         }
         for row in measurements
     ]
@@ -205,3 +211,6 @@ def _table(model: str, signature: str, measurements: Sequence[Measured]) -> Iter
             f"{tensorflow[row.batch] / row.latency:.1f}x" if row.batch in tensorflow else "",
         )
     yield indented(table)
+    if any(row.changes_order for row in measurements):
+        yield ""
+        yield indented(Text(OTHER_ORDER))

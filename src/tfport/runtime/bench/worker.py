@@ -19,6 +19,8 @@ from typing import Any  # noqa: E402
 Call = Callable[[dict[str, Any]], Any]
 PAGE = 4096
 CALLS_TO_PREPARE = 3
+MOVED = 0.05
+"""A difference from the CPU, as a part of the largest number, that rounding does not make."""
 
 
 def tfport_call(job: dict[str, Any]) -> Call:
@@ -84,7 +86,11 @@ def measure(job: dict[str, Any], make: Callable[[dict[str, Any]], Call]) -> dict
         started = time.perf_counter()
         call(inputs)
         latencies.append(time.perf_counter() - started)
-    return {"first": first, "latencies": latencies, "resident": resident()}
+    result = {"first": first, "latencies": latencies, "resident": resident()}
+    if job.get("compares_order"):
+        on_cpu = make({**job, "device": "cpu"})
+        result["changes_order"] = changes_order(on_cpu(inputs), call(inputs))
+    return result
 
 
 def prepare(call: Call, inputs: dict[str, Any]) -> None:
@@ -94,6 +100,24 @@ def prepare(call: Call, inputs: dict[str, Any]) -> None:
     for _ in range(CALLS_TO_PREPARE):
         call(inputs)
     PREPARATIONS.wait()
+
+
+def changes_order(expected: dict[str, Any], answers: dict[str, Any]) -> bool:
+    """Whether another number is the largest of its row, or numbers are so different that rows moved."""
+    import numpy as np
+
+    for name, wanted in expected.items():
+        answer = answers[name]
+        if wanted.shape != answer.shape:
+            return True
+        if wanted.dtype.kind != "f":
+            if wanted.dtype.kind in "iub" and not np.array_equal(wanted, answer):
+                return True
+        elif wanted.ndim and wanted.size:
+            moved = np.abs(wanted - answer).max() > MOVED * np.abs(wanted).max()
+            if moved or not np.array_equal(wanted.argmax(-1), answer.argmax(-1)):
+                return True
+    return False
 
 
 def resident() -> int:
