@@ -9,7 +9,7 @@ from tests.runtime.programs import session_of
 import tfport
 from tfport.runtime.engines.gpu.device_array import DeviceArray
 from tfport.runtime.engines.gpu.device_name import parse_device
-from tfport.runtime.engines.gpu.gpu_engine import GpuEngine
+from tfport.runtime.engines.gpu.gpu_engine import GpuEngine, GpuFailed
 from tfport.runtime.engines.gpu.gpu_island import GpuIsland
 from tfport.runtime.engines.gpu.gpu_options import GpuOptions
 from tfport.runtime.engines.gpu.in_place import in_place, is_in_place
@@ -117,7 +117,10 @@ def test_what_fails_on_the_gpu_is_computed_by_the_engine_on_the_cpu(monkeypatch)
 
     monkeypatch.setattr(GpuIsland, "run", fails)
     session = session_of(TWO_ISLANDS, engine=engine_on_cpu())
-    np.testing.assert_allclose(session.run("f:0", {"x:0": x}), expected, rtol=1e-6)
+    with pytest.warns(GpuFailed, match=r"^cpu: `c` \(Tanh\): .*; the CPU computes this part$") as said:
+        actual = [session.run("f:0", {"x:0": x}) for _ in range(3)]
+    np.testing.assert_allclose(actual, [expected] * 3, rtol=1e-6)
+    assert len(said) == 2  # once for each island
 
 
 @pytest.mark.parametrize(("precision", "tolerance"), [("tf32", 1e-6), ("float32", 1e-6), ("float16", 2e-3)])

@@ -9,6 +9,7 @@ with any engine.
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +57,10 @@ from tfport.runtime.program import OnnxNode
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+class GpuFailed(UserWarning):
+    """A GPU cannot compute a part of a model that the CPU computes."""
 
 
 KEPT_APART = ("MatMulAddFusion", "ConvAddFusion")
@@ -147,13 +152,20 @@ class GpuEngine(Engine):
             check_pool_sizes(windows, all_on_host(results[len(outputs) :]))
             return results[: len(outputs)]
 
+        failed = set[str]()
+
         def compiled(arrays: Sequence[Any]) -> Sequence[Any]:
+            why = ""
             if all(array.size for array in arrays):  # with an empty input, a kernel may divide by a size
                 try:
                     return on_gpu(arrays)
-                except EngineFailed:
-                    pass  # such as a size inside of it that is 0
-            return on_cpu()(all_on_host(arrays))
+                except EngineFailed as error:
+                    why = str(error)
+            results = on_cpu()(all_on_host(arrays))
+            if why and why not in failed:
+                failed.add(why)
+                warnings.warn(f"{self.device}: {why}; the CPU computes this part", GpuFailed, stacklevel=2)
+            return results
 
         return compiled
 
@@ -291,6 +303,7 @@ def free_bytes(index: int) -> int | None:
 HEURISTICS = "EXHAUSTIVE"
 """Which of cuDNN's heuristics chooses the kernel of a convolution: EXHAUSTIVE the one that takes longer,
 HEURISTIC the other. With cuDNN 9, ONNX Runtime measures no kernels, whatever the name says."""
+ANY_KERNEL = "DEFAULT"
 UNFUSED_ATTENTION, EFFICIENT_ATTENTION = 16, 2
 """ONNX Runtime's numbers of kernels for attention: the first computes in float32 with all bits; the second
 does not write the scores into memory, and would be used for long sequences only."""
@@ -303,16 +316,16 @@ def providers_for(
     """The providers of a session, the preferred first; the CPU runs the nodes that no other takes.
 
     `stream`: the address of the stream on which the session is made into CUDA graphs. ONNX Runtime then
-    checks that it can be. `tuned`: convolutions are computed as NHWC. That is up to three times faster, but
-    cuDNN compiles them for each shape: the first answer of a detector took 10 s in place of 1.5 on an H200.
+    checks that it can be. `tuned`: with kernels that cuDNN chooses for a shape. They are many times faster
+    than those that it has for any, but on an H200 the first answer of a detector came after 10 s, not 1.5.
     """
     cuda: dict[str, Any] = {
         "device_id": device.index,
         "use_tf32": int(options.precision != FLOAT32),
-        "cudnn_conv_algo_search": HEURISTICS,
+        "cudnn_conv_algo_search": HEURISTICS if tuned else ANY_KERNEL,
         "fuse_conv_bias": int(stream is not None and options.precision != BFLOAT16),
         "cudnn_conv_use_max_workspace": 1,
-        "prefer_nhwc": int(tuned),
+        "prefer_nhwc": 1,  # as NCHW, windows that are larger on one side are refused
         "enable_cuda_graph": int(stream is not None),
         "arena_extend_strategy": "kSameAsRequested",
     }
