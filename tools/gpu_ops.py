@@ -28,6 +28,7 @@ OPS = "tests/runtime/ops"
 PYTEST = [
     "-m", "pytest", "-q", "--tb=short", "-o", "addopts=--import-mode=importlib", "-p", "no:cacheprovider",
     "-p", "no:benchmark", "-p", "no:xdist", "-p", "gpu_ops_report",
+    "-W", "ignore::tfport.runtime.engines.gpu.gpu_engine.GpuFailed",
 ]  # fmt: skip
 MAX_ALONE = 300
 """Failures that are repeated alone."""

@@ -5,7 +5,7 @@ import onnxruntime as ort
 import pytest
 from tests.runtime.engines.gpu.one_op_models import node, onnx_bytes, onnx_session
 
-from tfport.runtime.engines.engine import EngineFailed
+from tfport.runtime.engines.engine import EngineFailed, IslandRejected
 from tfport.runtime.engines.gpu.captured_island import CapturedIsland, CudaGraph
 from tfport.runtime.engines.gpu.device_array import DeviceArray
 from tfport.runtime.engines.gpu.gpu_island import GpuIsland
@@ -109,6 +109,19 @@ def test_shapes_that_come_back_and_are_not_captured_move_to_the_tuned_island(cap
     for _ in range(3):
         assert sum_of(island, 1, 2) == [3, 5]
     assert ran[len(first) :] == ["quick", "quick", "tuned", "tuned", "tuned"]  # no more graphs than one
+
+
+def test_an_island_that_cannot_be_made_to_capture_runs_as_before(captured):
+    quick = GpuIsland(onnx_session(SUM), ["x", "y"], ["z"], "cpu", 0)
+
+    def rejected(shapes):
+        captured.append(shapes)
+        raise IslandRejected("no")
+
+    island = CapturedIsland(quick, HostGraphStream(), rejected, 4)
+    for value in range(4):
+        assert sum_of(island, value) == [2 * value + 1]
+    assert captured == [((1,), (1,))]
 
 
 def test_calls_go_on_while_a_graph_is_made(captured, monkeypatch):

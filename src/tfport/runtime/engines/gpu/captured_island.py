@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from tfport.errors import Error
 from tfport.runtime.engines.engine import EngineFailed
 from tfport.runtime.engines.gpu.capture_lock import GPU_LOCK
 from tfport.runtime.engines.gpu.cuda_runtime import address_of
@@ -127,6 +128,8 @@ class CapturedIsland:
                     self._graphs[key] = self._captured(key, arrays, outputs)
                 except EngineFailed:
                     self._without_graphs()
+                except Error:
+                    self._graphs[key] = None
         if self._graphs.get(key) is None and self._tuned is not None:
             self._tuned().run(arrays)
             if len(self._tuned_shapes) >= MAX_SEEN:

@@ -28,6 +28,7 @@ from tfport.runtime.engines.engine import (
 from tfport.runtime.engines.gpu.availability import PROVIDERS, load_libraries, physical_index
 from tfport.runtime.engines.gpu.batch_uploads import BatchUploads
 from tfport.runtime.engines.gpu.capture_lock import GPU_LOCK
+from tfport.runtime.engines.gpu.captured_island import CapturedIsland
 from tfport.runtime.engines.gpu.cuda_operations import CudaOperations, OperationLibrary
 from tfport.runtime.engines.gpu.cuda_runtime import CudaCopies, DeviceCopies, HostCopies
 from tfport.runtime.engines.gpu.device_array import all_on_host
@@ -132,10 +133,10 @@ class GpuEngine(Engine):
         usual = IslandFactory(self, model, weights, inputs, hints).island()
 
         @functools.cache
-        def checked() -> tuple[GpuIsland, list[PoolWindow]]:
+        def checked() -> tuple[GpuIsland | CapturedIsland, list[PoolWindow]]:
             """The island for images that may be too small for its windows."""
             text, windows = with_pool_sizes(model)
-            return IslandFactory(self, text, weights, inputs).plain(), windows
+            return IslandFactory(self, text, weights, inputs).island(), windows
 
         @functools.cache
         def on_cpu() -> Compiled:

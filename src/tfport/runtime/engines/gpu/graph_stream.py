@@ -75,6 +75,7 @@ class CudaGraphStream:
             run()
         except BaseException:
             self._cuda.call("cudaStreamEndCapture", self._stream, ctypes.byref(graph), allowed=ANY_CODE)
+            self._cuda.call("cudaGetLastError", allowed=ANY_CODE)  # or the next call of this thread fails
             raise
         self._cuda.call("cudaStreamEndCapture", self._stream, ctypes.byref(graph))
         try:
