@@ -86,8 +86,9 @@ class IslandFactory:
         """The island for shapes as they come."""
         return self._with(self._engine.session(self._model, self._weights, tuned=False))
 
-    @functools.cache  # noqa: B019  # a factory lives as long as its island
+    @functools.cached_property
     def _tuned(self) -> GpuIsland:
+        """The island for shapes that come back and cannot be captured."""
         return self.plain()
 
     def island(self) -> GpuIsland | CapturedIsland:
@@ -97,7 +98,7 @@ class IslandFactory:
         if kind in (CPU, TENSORRT) or (not max_graphs and not convolves):
             return self.plain()
         if convolves or self._needs_sizes or self._hints.in_parts is not None:
-            tuned = self._tuned if convolves else None
+            tuned = (lambda: self._tuned) if convolves else None
             return CapturedIsland(self._usual, self._stream, self.optimized, max_graphs, tuned=tuned)
         try:
             whole = self._whole
