@@ -49,15 +49,15 @@ def _keep_tail(steps: Sequence[Step], placed: Placement, engine: Engine, beside:
 
 def _before_work(steps: Sequence[Step], placed: Placement) -> set[Step]:
     """The steps that are work for the device, and all that these read."""
-    found: set[Step] = set()
+    before_work: set[Step] = set()
     read: set[Operand] = set()
     for step in reversed(steps):
         is_lowered = placed[step] is not None
         is_read = any(operand in read for operand in values_of(step, is_lowered))
         if is_read or any(node.op in WORK_FOR_DEVICE for node in _nodes(step)):
-            found.add(step)
+            before_work.add(step)
             read.update(reads_of(step, is_lowered))
-    return found
+    return before_work
 
 
 def _nodes(step: Step) -> Iterator[OnnxNode]:

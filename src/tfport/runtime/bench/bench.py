@@ -107,8 +107,8 @@ def _measure_in_turn(names: Sequence[str], job: dict[str, Any], batch: int, fold
     for number in range(ROUNDS):
         for name in names:
             compares = may_change and name == "tfport" and number == 0
-            one = {**job, "contender": name, "compares_order": compares}
-            rounds[name].append(run_worker([sys.executable, "-m", WORKER], one, folder))
+            contender_job = {**job, "contender": name, "compares_order": compares}
+            rounds[name].append(run_worker([sys.executable, "-m", WORKER], contender_job, folder))
     return [summarize(name, batch, results) for name, results in rounds.items()]
 
 
