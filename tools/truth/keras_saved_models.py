@@ -1,13 +1,15 @@
 """Prove what `tfport fix` makes of Keras SavedModels: real TensorFlow and real Keras answer, file by file.
 
-    python tools/truth/keras_saved_models.py write TARGET SUFFIX OUT MODEL…    files and ten inputs, OUT/0/…
-    PYTHON_WITH_TENSORFLOW tools/truth/keras_saved_models_answer.py tensorflow OUT    the SavedModels answer
-    PYTHON_WITH_KERAS tools/truth/keras_saved_models_answer.py keras OUT              the files answer
-    python tools/truth/keras_saved_models.py compare OUT KEY                   adds to the record, as KEY
-    python tools/truth/keras_saved_models.py page                              writes docs/evidence/keras.md
+    python keras_saved_models.py write OUT TARGET[,TARGET…] MODEL…      files and ten inputs, OUT/0/…
+    PYTHON_WITH_TENSORFLOW keras_saved_models_answer.py tensorflow OUT  the SavedModels answer
+    PYTHON_WITH_KERAS_2 keras_saved_models_answer.py compiled OUT       the SavedModels are evaluated
+    PYTHON_WITH_TARGET keras_saved_models_answer.py TARGET OUT          the files of each target answer
+    python keras_saved_models.py compare OUT                            adds to the record
+    python keras_saved_models.py page                                   writes docs/evidence/keras.md
 
-MODEL is a SavedModel; a name for it in the record can follow `=`. The outcome of a model is one of: equal,
-refused (with the reason), does not load, or wrong.
+MODEL is `PATH=GROUP:NAME`: a SavedModel, and where it goes in the record. The outcome of a model is one of:
+equal, refused (with the reason), does not load, or wrong. A model that was compiled is also evaluated: by the
+Keras 2 that loads the SavedModel, and as the written file, which is loaded with the arguments of `compile`.
 """
 
 import json
@@ -34,48 +36,68 @@ RECORD = Path("tests/truth/keras_saved_models.json")
 PAGE = Path("docs/evidence/keras.md")
 
 
-def write(target: str, suffix: str, out: str, *models: str) -> None:
-    """Rewrite each model, and write the inputs that the written file and the original are asked."""
+def write(out: str, targets: str, *models: str) -> None:
+    """Rewrite each model, and write the inputs that the written files and the original are asked."""
     rows = []
     for number, argument in enumerate(models):
-        path, _, name = argument.partition("=")
+        path, _, label = argument.partition("=")
+        group, _, name = label.partition(":")
         folder = Path(out, str(number))
         folder.mkdir(parents=True, exist_ok=True)
-        row: dict[str, object] = {"model": path, "name": name or path, "folder": str(folder)}
-        try:
-            row |= written(path, target, folder / f"model{suffix}")
-        except tfport.Error as error:
-            row |= {"outcome": "refused", "why": plain(str(error), path)}
-        except Exception:
-            row |= {"outcome": "crash", "why": traceback.format_exc()[-800:]}
+        row = {"model": path, "group": group, "name": name, "folder": str(folder), "files": {}}
+        for target in targets.split(","):
+            row["files"][target] = attempt(row, target)
+            print(row["files"][target]["outcome"], target, row["name"], flush=True)
+            print("   ", row["files"][target].get("why", ""), row["files"][target].get("training", ""))
         rows.append(row)
-        print(row["outcome"], row["name"], row.get("why", ""), flush=True)
-    Path(out, "written.json").write_text(json.dumps({"target": target, "rows": rows}, indent=1))
+        Path(out, "written.json").write_text(json.dumps(rows, indent=1))
 
 
-def written(path: str, target: str, file: Path) -> dict[str, object]:
-    saved = tfport.load(path)
+def attempt(row, target: str) -> dict[str, object]:
+    path, suffix = row["model"], ".keras" if target.startswith("keras==3") else ".h5"
+    try:
+        return written(row, target, Path(row["folder"], f"{target}{suffix}"))
+    except tfport.Error as error:
+        return {"outcome": "refused", "why": plain(str(error), path)}
+    except Exception:
+        return {"outcome": "crash", "why": traceback.format_exc()[-800:]}
+
+
+def written(row, target: str, file: Path) -> dict[str, object]:
+    saved = tfport.load(row["model"])
     fixed = tfport.fix(saved, on=target, output=str(file))
     if not fixed.ok:
-        return {"outcome": "refused", "why": plain("; ".join(fixed.remaining) or fixed.verdict, path)}
+        return {"outcome": "refused", "why": plain("; ".join(fixed.remaining) or fixed.verdict, row["model"])}
     file.unlink(missing_ok=True)
     fixed._write(file)
-    named = compared_form(saved, fixed.model)
-    signature = named.signatures[SIGNATURE]
-    side = ModelSide(named, {SIGNATURE: signature})
-    session = OwnSession(side, None)
-    asked = []
-    plan = TrialPlan(side, session.ask, [], Verification([SIGNATURE]), session.words())
-    for trial, outcome in plan.trials():
-        if outcome.outputs is not None and trial.finite and len(asked) < INPUTS:
-            arrays = {str(n): as_stored(value) for n, value in enumerate(trial.inputs.values())}
-            np.savez(file.parent / f"inputs-{len(asked)}.npz", **arrays)
-            asked.append(list(trial.inputs))
-    own = (saved if saved.signatures else named).signatures[SIGNATURE]
+    if "inputs" not in row:
+        row |= asked(saved, fixed.model, file.parent)
+    rules = {rule["name"]: rule["says"] for rule in fixed.to_json()["rules"]}
+    training = next((name for name in ("new optimizer", "without training") if name in rules), "")
     return {
         "outcome": "written",
         "file": str(file),
-        "inputs": asked,
+        "training": {"new optimizer": "kept", "without training": "left out"}.get(training, ""),
+        "why training is left out": rules.get("without training", ""),
+    }
+
+
+def asked(saved, keras, folder: Path) -> dict[str, object]:
+    """Write the inputs; what the SavedModel and the files call them."""
+    named = compared_form(saved, keras)
+    signature = named.signatures[SIGNATURE]
+    side = ModelSide(named, {SIGNATURE: signature})
+    session = OwnSession(side, None)
+    trials = []
+    plan = TrialPlan(side, session.ask, [], Verification([SIGNATURE]), session.words())
+    for trial, outcome in plan.trials():
+        if outcome.outputs is not None and trial.finite and len(trials) < INPUTS:
+            arrays = {str(n): as_stored(value) for n, value in enumerate(trial.inputs.values())}
+            np.savez(folder / f"inputs-{len(trials)}.npz", **arrays)
+            trials.append(list(trial.inputs))
+    own = (saved if saved.signatures else named).signatures[SIGNATURE]
+    return {
+        "inputs": trials,
         "input_names": renamed(signature.inputs, own.inputs),
         "output_names": renamed(signature.outputs, own.outputs),
         "half": any(
@@ -109,33 +131,59 @@ def plain(text: str, path: str) -> str:
     return text.replace(f"{path}: ", "").replace(path, "MODEL")
 
 
-def compare(out: str, key: str) -> None:
-    """Compare the answers, and add the outcomes to a record."""
+def compare(out: str) -> None:
+    """Compare the answers for each group and target, and add the outcomes to the record."""
     described = json.loads(Path(out, "written.json").read_text())
-    facts = {kind: json.loads(Path(out, f"{kind}.json").read_text()) for kind in ("tensorflow", "keras")}
-    rows = []
-    for row in described["rows"]:
-        kept = {"model": row["name"], "outcome": row["outcome"], "why": row.get("why", "")}
-        if row["outcome"] == "written":
-            kept |= compared(row, facts)
-        rows.append(kept)
-        if kept["outcome"] not in ("equal", "refused"):
-            print(kept)
     stored = json.loads(RECORD.read_text()) if RECORD.exists() else {}
-    stored[key] = {
-        "target": described["target"],
-        "original": facts["tensorflow"]["runtime"],
-        "written": facts["keras"]["runtime"],
-        "models": rows,
-    }
+    for target in described[0]["files"]:
+        facts = {kind: read_facts(Path(out, f"{kind}.json")) for kind in ("tensorflow", "compiled", target)}
+        groups: dict[str, list[dict[str, object]]] = {}
+        for row in described:
+            file = row["files"][target]
+            kept = {"model": row["name"], "outcome": file["outcome"], "why": file.get("why", "")}
+            if file["outcome"] == "written":
+                kept |= compared(row, target, facts) | {"compile": trained(row, target, facts)}
+            groups.setdefault(row["group"], []).append(kept)
+            if kept["outcome"] not in ("equal", "refused") or "differs" in kept.get("compile", ""):
+                print(target, kept)
+        for group, rows in groups.items():
+            key = f"{group} → {target.replace('==', ' ')}"
+            stored[key] = {
+                "target": target,
+                "original": facts["tensorflow"]["runtime"],
+                "written": facts[target]["runtime"],
+                "models": rows,
+            }
+            print(
+                key, Counter(row["outcome"] for row in rows), Counter(row.get("compile", "") for row in rows)
+            )
     RECORD.write_text(json.dumps(stored, indent=1, sort_keys=True) + "\n")
-    print(key, Counter(row["outcome"] for row in rows))
 
 
-def compared(row, facts) -> dict[str, object]:
-    problems = {kind: facts[kind]["problems"].get(row["folder"]) for kind in facts}
-    if problems["keras"]:
-        return {"outcome": "does not load", "why": problems["keras"]}
+def read_facts(path: Path):
+    return json.loads(path.read_text()) if path.exists() else {"runtime": "", "problems": {}, "evaluated": {}}
+
+
+def trained(row, target: str, facts) -> str:
+    """What came of the arguments of compile."""
+    file = row["files"][target]
+    before, after = (facts[kind]["evaluated"].get(row["folder"]) for kind in ("compiled", target))
+    if file["training"] != "kept":
+        return file["training"]
+    if not isinstance(after, dict):
+        return f"differs: {after}"
+    if not isinstance(before, dict):
+        return "kept, loads"
+    pairs = [(before[name], after.get(name)) for name in before]
+    rtol = 0.05 if row["half"] else 1e-3
+    same = set(before) == set(after) and all(np.allclose(a, b, rtol=rtol, atol=1e-4) for a, b in pairs)
+    return "kept, equal" if same else f"differs: {after} instead of {before}"
+
+
+def compared(row, target: str, facts) -> dict[str, object]:
+    problems = {kind: facts[kind]["problems"].get(row["folder"]) for kind in ("tensorflow", target)}
+    if problems[target]:
+        return {"outcome": "does not load", "why": problems[target]}
     if problems["tensorflow"]:
         return {"outcome": "no reference", "why": problems["tensorflow"]}
     rtol, atol = (HALF_RTOL, HALF_ATOL) if row["half"] else (RTOL, ATOL)
@@ -143,7 +191,7 @@ def compared(row, facts) -> dict[str, object]:
     for number in range(len(row["inputs"])):
         with (
             np.load(Path(row["folder"], f"tensorflow-{number}.npz")) as expected,
-            np.load(Path(row["folder"], f"keras-{number}.npz")) as answers,
+            np.load(Path(row["folder"], f"{target}-{number}.npz")) as answers,
         ):
             if sorted(expected.files) != sorted(answers.files):
                 return {"outcome": "wrong", "why": f"outputs {answers.files} instead of {expected.files}"}

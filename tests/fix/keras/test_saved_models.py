@@ -49,7 +49,7 @@ def test_the_file_has_the_layers_and_weights_of_the_saved_model(tmp_path):
     assert layers[0]["class_name"] == "InputLayer"
     with h5py.File(tmp_path / "model.weights.h5") as weights:
         assert weights["layers/dense/vars/0"].shape[0] == 3
-    assert any(rule["name"] == "without training" for rule in result.to_json()["rules"])
+    assert any(rule["name"] == "new optimizer" for rule in result.to_json()["rules"])
 
 
 def test_the_certificate_of_a_saved_model_can_be_verified(tmp_path):
