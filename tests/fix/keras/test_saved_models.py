@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import zipfile
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from tests.truth_models import TRUTH, model_folder
 
 import tfport
+from tfport.cli.main import main
 
 KERAS_3, KERAS_2 = "keras==3.15.1", "tensorflow==2.15.1"
 APART = Path(__file__).with_name("separate_weights")
@@ -117,6 +119,32 @@ def test_an_architecture_takes_the_weights_of_a_saved_model(tmp_path):
         for inputs in one.signatures["serving_default"].inputs
     ]
     np.testing.assert_allclose(answers[0], answers[1], rtol=1e-6)
+
+
+@pytest.mark.parametrize("suffix", [".json", ".keras"])
+def test_the_certificate_of_weights_saved_apart_can_be_verified(tmp_path, suffix, capsys):
+    for file in APART.glob("sequential-2.8.4*"):
+        shutil.copy(file, tmp_path)
+    architecture, weights = tmp_path / f"sequential-2.8.4{suffix}", tmp_path / "sequential-2.8.4.ckpt"
+    if suffix == ".keras":
+        whole = tfport.load(architecture.with_suffix(".json"), weights=weights)
+        tfport.fix(whole, on=KERAS_3, output=architecture).save(architecture)
+    out = tmp_path / "whole.keras"
+    for_it = ["--for", KERAS_3, "-o", str(out)]
+    assert main(["fix", str(architecture), "--weights", str(weights), *for_it]) == 0
+    certificate = f"{out}.certificate.json"
+    recorded = json.loads(Path(certificate).read_text())["input"]["weights"]
+    assert (recorded["path"], len(recorded["files"])) == (str(weights), 2)
+    assert main(["fix", "--verify", certificate]) == 0
+    for file in tmp_path.glob("*.ckpt.*"):
+        file.rename(file.with_name(file.name.replace("sequential-2.8.4", "moved")))
+    assert main(["fix", "--verify", certificate]) == 2
+    assert "--weights FILE" in capsys.readouterr().err
+    moved = ["--weights", str(tmp_path / "moved.ckpt")]
+    assert main(["fix", "--verify", certificate, *moved]) == 0
+    data = tmp_path / "moved.ckpt.data-00000-of-00001"
+    data.write_bytes(data.read_bytes()[:-1] + b"!")
+    assert main(["fix", "--verify", certificate, *moved]) == 1
 
 
 def test_weights_of_another_architecture_are_refused():
