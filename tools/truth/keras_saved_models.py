@@ -34,6 +34,7 @@ HALF_RTOL, HALF_ATOL = 2e-2, 2e-2
 SIGNATURE = "serving_default"
 RECORD = Path("tests/truth/keras_saved_models.json")
 PAGE = Path("docs/evidence/keras.md")
+TORCH_RECORD, LARGEST = Path("tests/truth/torch_layout.json"), 1e-5
 
 
 def write(out: str, targets: str, *models: str) -> None:
@@ -147,12 +148,15 @@ def compare(out: str) -> None:
             if kept["outcome"] not in ("equal", "refused") or "differs" in kept.get("compile", ""):
                 print(target, kept)
         for group, rows in groups.items():
-            key = f"{group} → {target.replace('==', ' ')}"
+            runtime = facts[target]["runtime"]
+            key = f"{group} → {target.replace('==', ' ')}{' on jax' * runtime.endswith('jax')}"
+            before = {row["model"]: row for row in stored.get(key, {}).get("models", ())}
+            after = before | {row["model"]: row for row in rows}
             stored[key] = {
                 "target": target,
                 "original": facts["tensorflow"]["runtime"],
-                "written": facts[target]["runtime"],
-                "models": rows,
+                "written": runtime,
+                "models": [after[model] for model in sorted(after)],
             }
             print(
                 key, Counter(row["outcome"] for row in rows), Counter(row.get("compile", "") for row in rows)
@@ -174,9 +178,12 @@ def trained(row, target: str, facts) -> str:
         return f"differs: {after}"
     if not isinstance(before, dict):
         return "kept, loads"
-    pairs = [(before[name], after.get(name)) for name in before]
+    if set(before) != set(after):  # `mae` is `mean_absolute_error` in some releases
+        before, after = (dict(enumerate(sorted(values.values()))) for values in (before, after))
     rtol = 0.05 if row["half"] else 1e-3
-    same = set(before) == set(after) and all(np.allclose(a, b, rtol=rtol, atol=1e-4) for a, b in pairs)
+    same = set(before) == set(after) and all(
+        np.allclose(value, after[name], rtol=rtol, atol=1e-4) for name, value in before.items()
+    )
     return "kept, equal" if same else f"differs: {after} instead of {before}"
 
 
@@ -221,14 +228,32 @@ on ten inputs each (fewer where a model takes fewer). Real TensorFlow answers fo
 *refused*: `fix` says why and writes nothing. `tools/truth/keras_saved_models.py` makes this page;
 `tests/truth/keras_saved_models.json` has every row.
 
+*compile*: files with the arguments of `compile`, loaded with them and evaluated by the release. *equal*: the
+loss and the metrics are those that Keras 2.15 gives for the SavedModel (0.1%). *loads*: Keras 2.15 could not
+evaluate the SavedModel; the file was evaluated alone. *left out*: compiled models whose file is not.
+
 The public models are in public repositories that have a `keras_metadata.pb`, taken without a look at what is
 inside, at most three of a repository; those with files of several megabytes could not be had, and four were
-left out: one as it is slow to answer, three that were not tried.
-The others were made for this page by the release: layers of the usual
-families, nested and shared models, vocabularies, mixed precision.
+left out: one as it is slow to answer, three that were not tried. Of them, 19 of different repositories were
+written as `.h5` and answered by Keras 3 on TensorFlow: two that had failed, the others drawn at random.
+The other public models came later: those of 24 repositories drawn at random, of which eleven had all their
+files (one of them damaged: TensorFlow does not load it either), and the 15 Keras SavedModels in packages of
+`tools/real_models.py`, eleven of which have classes or code of their own.
+The others were made for this page by the release: layers of the usual families, nested and shared models,
+vocabularies, mixed precision, operators on tensors.
 
-| SavedModels → target | answered by | models | equal | refused | does not load | wrong |
-|---|---|---|---|---|---|---|
+| SavedModels → target | answered by | models | equal | refused | does not load | wrong | compile |
+|---|---|---|---|---|---|---|---|
+"""
+
+TORCH_INTRODUCTION = """
+# Weights in PyTorch
+
+What `tfport export MODEL -o weights.safetensors --layout torch` writes, loaded into the modules of the real
+PyTorch: the largest difference between their answer and that of Keras. Exported SavedModels of Keras 3 have
+no layers: the ops that read a weight decide there, and gates of GRUs and heads of attention stay as they are.
+`tools/truth/torch_layout.py` asks; `tests/truth/torch_layout.json` has the numbers.
+
 """
 
 
@@ -239,16 +264,36 @@ def page() -> None:
     for key, part in record.items():
         outcomes = Counter(row["outcome"] for row in part["models"])
         counts = [outcomes[name] for name in ("equal", "refused", "does not load", "wrong")]
-        lines.append(
-            f"| {key} | {part['written']} | {' | '.join(map(str, [len(part['models']), *counts]))} |"
-        )
+        cells = [len(part["models"]), *counts, compiled(part["models"])]
+        lines.append(f"| {key} | {part['written']} | {' | '.join(map(str, cells))} |")
         for row in part["models"]:
             if row["outcome"] != "equal":
                 reasons[f"{row['outcome']}: {short(row['why'])}"] += 1
     listed = "\n".join(f"| {why} | {count} |" for why, count in reasons.most_common())
     PAGE.write_text(
         f"{INTRODUCTION}{chr(10).join(lines)}\n\n| what was not equal | models |\n|---|---|\n{listed}\n"
+        f"{TORCH_INTRODUCTION}{torch_table()}\n"
     )
+
+
+def compiled(rows) -> str:
+    """What came of the arguments of compile, in a few words."""
+    found = Counter(
+        row["compile"].partition(":")[0].removeprefix("kept, ") for row in rows if row.get("compile")
+    )
+    return ", ".join(f"{count} {outcome}" for outcome, count in found.most_common())
+
+
+def torch_table() -> str:
+    record = json.loads(TORCH_RECORD.read_text())
+    layers = list(dict.fromkeys(layer for row in record.values() for layer in row["differences"]))
+    lines = [f"| layer, in PyTorch {next(iter(record.values()))['torch']} | {' | '.join(record)} |"]
+    lines.append(f"|{'---|' * (len(record) + 1)}")
+    for layer in layers:
+        differences = [row["differences"].get(layer, "") for row in record.values()]
+        cells = [f"{d:.1g}" if isinstance(d, float) and d < LARGEST else "as it is" for d in differences]
+        lines.append(f"| {layer} | {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def short(why: str) -> str:

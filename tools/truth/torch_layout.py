@@ -111,6 +111,8 @@ def compare(out):
         try:
             with torch.no_grad():
                 found = answer(name, Arrays(load_file(path)), torch.from_numpy(asked)).numpy()
+            if found.shape != expected.shape:
+                raise ValueError(f"{found.shape} instead of {expected.shape}")
             outcome = float(f"{np.abs(found - expected).max():.2g}")
         except (RuntimeError, TypeError, ValueError) as error:  # another shape
             outcome = str(error).splitlines()[-1].strip()

@@ -13,6 +13,8 @@ from tests.truth_models import TRUTH, model_folder
 
 import tfport
 from tfport.cli.main import main
+from tfport.formats.keras.records import StoredWeight, TrackedObject
+from tfport.frontends.keras.saved_model import with_input_sizes
 
 KERAS_3, KERAS_2 = "keras==3.15.1", "tensorflow==2.15.1"
 APART = Path(__file__).with_name("separate_weights")
@@ -67,6 +69,24 @@ def test_a_vocabulary_that_was_learned_is_in_the_file(tmp_path):
         layers = json.loads(archive.read("config.json"))["config"]["layers"]
     lookup = next(layer for layer in layers if layer["class_name"] == "StringLookup")
     assert "fry" in lookup["config"]["vocabulary"]
+
+
+@pytest.mark.parametrize("functional", [False, True])
+def test_an_input_has_the_size_that_normalization_learned(functional):
+    first = {"class_name": "InputLayer", "config": {"name": "x", "batch_input_shape": [None, None]}}
+    layer = {"class_name": "Normalization", "config": {"name": "n", "axis": [-1], "mean": None}}
+    if functional:
+        layer |= {"inbound_nodes": [[["x", 0, 0, {}]]]}
+    mean = StoredWeight("mean", "float32", (12,), lambda: np.zeros(12, "f4"))
+    tracked = TrackedObject(
+        children={"layer-0": TrackedObject("n", children={"mean": TrackedObject(weight=mean)})}
+    )
+    layers = [layer, first] if functional else [first, layer]
+    stored = {"class_name": "m", "config": {"layers": layers}}
+    found = with_input_sizes(stored, tracked)["config"]["layers"]
+    assert found[layers.index(first)]["config"]["batch_input_shape"] == [None, 12]
+    layer["config"]["axis"] = [1]
+    assert with_input_sizes(stored, tracked) == stored
 
 
 def test_without_a_signature_the_layers_are_compared_and_the_certificate_says_so():

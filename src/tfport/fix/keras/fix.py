@@ -34,6 +34,7 @@ from tfport.fix.keras.dialect import Dialect
 from tfport.fix.keras.inner_shapes import with_called_shapes
 from tfport.fix.keras.keras_runner import KerasRunner
 from tfport.fix.keras.named_as_keras import compared_form, has_signature
+from tfport.fix.keras.op_nodes import NODE_LAYER, with_functions
 from tfport.fix.keras.operators import with_operators_of
 from tfport.fix.keras.replacements import HARD_SIGMOID, with_causal_masks_of, with_explicit_hard_sigmoid
 from tfport.fix.keras.tried_releases import is_tried
@@ -202,6 +203,8 @@ class _Rewrite:
         renamed = with_explicit_hard_sigmoid(layers, old, dialect)
         masked = [] if dialect.is_3 else without_implied_masks(layers)
         with_causal_masks_of(layers, dialect)
+        if dialect.layer(NODE_LAYER) is None:
+            with_functions(layers)
         operators = with_operators_of(layers, dialect)
         with_called_shapes(layers, root)
         sort_layers(layers)

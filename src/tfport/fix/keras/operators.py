@@ -37,6 +37,8 @@ math.less                          numpy.Less          y
 math.less_equal                    numpy.LessEqual     y
 math.logical_and                   numpy.LogicalAnd    y
 math.logical_or                    numpy.LogicalOr     y
+math.equal                         numpy.Equal         y
+math.not_equal                     numpy.NotEqual      y
 linalg.matmul                      numpy.Matmul        b
 where                              numpy.Where         x y
 __operators__.getitem              numpy.GetItem       slice_spec
@@ -57,7 +59,15 @@ ones_like                          numpy.OnesLike
 zeros_like                         numpy.ZerosLike
 math.erf                           math.Erf
 math.rsqrt                         math.Rsqrt
+math.log1p                         numpy.Log1p
+math.expm1                         numpy.Expm1
 nn.relu                            nn.Relu
+nn.silu,nn.swish                   nn.Silu             beta=1.0
+nn.elu                             nn.Elu              >alpha=1.0
+nn.selu                            nn.Selu
+nn.gelu                            nn.Gelu             approximate>approximate=False
+nn.softsign                        nn.Softsign
+nn.log_softmax                     nn.LogSoftmax       axis>axis=-1
 nn.relu6                           nn.Relu6
 math.sigmoid                       nn.Sigmoid
 math.softplus                      nn.Softplus
@@ -72,12 +82,17 @@ math.reduce_sum                    numpy.Sum           axis>axis=None keepdims>k
 math.reduce_prod                   numpy.Prod          axis>axis=None keepdims>keepdims=False
 math.reduce_max                    numpy.Max           axis>axis=None keepdims>keepdims=False
 math.reduce_min                    numpy.Min           axis>axis=None keepdims>keepdims=False
+math.reduce_std                    numpy.Std           axis>axis=None keepdims>keepdims=False
+math.reduce_variance               numpy.Var           axis>axis=None keepdims>keepdims=False
+math.reduce_any                    numpy.Any           axis>axis=None keepdims>keepdims=False
+math.reduce_all                    numpy.All           axis>axis=None keepdims>keepdims=False
 reshape                            numpy.Reshape       shape>newshape
 compat.v1.transpose,transpose      numpy.Transpose     perm>axes=None conjugate=False
 expand_dims                        numpy.ExpandDims    axis>axis
 compat.v1.squeeze,squeeze          numpy.Squeeze       axis>axis=None
 concat                             numpy.Concatenate   axis>axis
 stack                              numpy.Stack         axis>axis=0
+unstack                            core.Unstack        num>num=None axis>axis=0
 split                              numpy.Split         num_or_size_splits>indices_or_sections axis>axis=0
 tile                               numpy.Tile          multiples>repeats
 repeat                             numpy.Repeat        repeats>repeats axis>axis=None
