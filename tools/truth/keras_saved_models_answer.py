@@ -4,6 +4,9 @@
     python keras_saved_models_answer.py compiled OUT        the SavedModels, evaluated by Keras 2
     python keras_saved_models_answer.py TARGET OUT          the files written for a target
 
+Several kinds of answers can be asked for at once, with commas, of several folders. With EVALUATE_ONLY=1 the
+answers that are there stay, and compiled models are evaluated again.
+
 It needs numpy and the package alone, and runs on the Pythons of old releases.
 """
 
@@ -19,11 +22,21 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
 warnings.filterwarnings("ignore")
 
 
-def main(kind, out):
+def main(kinds, *folders):
+    for kind in kinds.split(","):
+        for out in folders:
+            answer(kind, out)
+
+
+def answer(kind, out):
     with open(os.path.join(out, "written.json")) as file:
         rows = [row for row in json.load(file) if "inputs" in row]
     runtime, ask, evaluate = with_tensorflow() if kind == "tensorflow" else with_keras(kind)
     facts = {"runtime": runtime, "problems": {}, "evaluated": {}}
+    only_evaluated = kind == "compiled" or bool(os.environ.get("EVALUATE_ONLY"))
+    if only_evaluated and kind != "compiled":
+        with open(os.path.join(out, kind + ".json")) as file:
+            facts["problems"] = json.load(file)["problems"]
     for row in rows:
         kept = [file for file in row["files"].values() if file.get("training") == "kept"]
         file = row["files"].get(kind) or (kept or [{"outcome": "written", "training": ""}])[0]
@@ -31,7 +44,7 @@ def main(kind, out):
             continue
         try:
             trials = [inputs(row, number) for number in range(len(row["inputs"]))]
-            for number, answers in enumerate(ask(row, trials) if kind != "compiled" else ()):
+            for number, answers in enumerate(ask(row, trials) if not only_evaluated else ()):
                 path = os.path.join(row["folder"], f"{kind}-{number}.npz")
                 np.savez(path, **{name: as_stored(value) for name, value in answers.items()})
         except Exception as error:
@@ -112,7 +125,7 @@ def with_keras(target):
         fed = [tensor(arrays[name]) for name in names]
         values = model(fed[0] if len(fed) == 1 else fed, training=False)
         values = list(values) if isinstance(values, (list, tuple)) else [values]
-        loss = json.dumps(model.loss, default=lambda other: type(other).__name__ + getattr(other, "name", ""))
+        loss = json.dumps(model.loss, default=lambda other: getattr(other, "__name__", type(other).__name__))
         wanted = [labels(np.asarray(value), loss) for value in values]
         fed = [arrays[name] if three else tensor(arrays[name]) for name in names]
         found = model.evaluate(

@@ -35,7 +35,7 @@ from tfport.fix.keras.inner_shapes import with_called_shapes
 from tfport.fix.keras.keras_runner import KerasRunner
 from tfport.fix.keras.named_as_keras import compared_form, has_signature
 from tfport.fix.keras.op_nodes import NODE_LAYER, with_functions
-from tfport.fix.keras.operators import with_operators_of
+from tfport.fix.keras.operators import with_functions_of, with_operators_of
 from tfport.fix.keras.replacements import HARD_SIGMOID, with_causal_masks_of, with_explicit_hard_sigmoid
 from tfport.fix.keras.tried_releases import is_tried
 from tfport.fix.keras.weights import WeightTransfer, by_layer, by_path, scaled_cells
@@ -206,11 +206,12 @@ class _Rewrite:
         if dialect.layer(NODE_LAYER) is None:
             with_functions(layers)
         operators = with_operators_of(layers, dialect)
+        missing = [] if dialect.is_3 else with_functions_of(layers, dialect)
         with_called_shapes(layers, root)
         sort_layers(layers)
         writer = ConfigWriter(dialect, file.where)
         self.config: Json = writer.model(layers, root)
-        self.refused = list(dict.fromkeys(writer.refused))
+        self.refused = list(dict.fromkeys([*missing, *writer.refused]))
         outputs = 1 if layers.class_name == SEQUENTIAL else len(list(flat_tensors(layers.outputs)))
         self.arguments = compile_arguments(file, dialect, outputs) if file.training else CompileArguments()
         self._note(writer, renamed, scaled_cells(root, old, dialect.semantics), file)

@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
+from tfport.atlas.python_names import presence
+from tfport.atlas.versions import version_key
 from tfport.fix.keras.dialect import Dialect
 from tfport.formats.keras.records import Json
 from tfport.frontends.keras.config import LayerCall, LayerConfig, ModelConfig, every_ref
@@ -157,6 +159,34 @@ def with_operators_of(model: ModelConfig, dialect: Dialect) -> list[str]:
                 changed.append(layer.name)
                 break
     return changed
+
+
+def with_functions_of(model: ModelConfig, dialect: Dialect) -> list[str]:
+    """Use names of functions that the TensorFlow of a release has; returns what it does not have at all."""
+    missing = []
+    for layer in model.layers:
+        if layer.model is not None:
+            missing += with_functions_of(layer.model, dialect)
+        function = layer.config.get("function") if layer.class_name == FUNCTION_LAYER else None
+        if not isinstance(function, str) or _has_function(function, dialect):
+            continue
+        others = next((known.functions for known in table() if function in known.functions), ())
+        other = next((name for name in others if _has_function(name, dialect)), None)
+        if other is None:
+            missing.append(f"layer `{layer.name}`: {dialect.release.name} has no function tf.{function}")
+        else:
+            layer.config = {**layer.config, "function": other}
+    return missing
+
+
+def _has_function(function: str, dialect: Dialect) -> bool:
+    """Whether TensorFlow has a function, as far as its names are recorded."""
+    module, _, name = f"tensorflow.{function}".rpartition(".")
+    found = presence(module, name)
+    release = version_key(".".join(dialect.release.version.split(".")[:2]))
+    return found is None or any(
+        version_key(first) <= release <= version_key(last) for first, last in found.spans
+    )
 
 
 def _to_3(operator: Operator, layer: LayerConfig) -> bool:
