@@ -229,8 +229,10 @@ on ten inputs each (fewer where a model takes fewer). Real TensorFlow answers fo
 `tests/truth/keras_saved_models.json` has every row.
 
 *compile*: files with the arguments of `compile`, loaded with them and evaluated by the release. *equal*: the
-loss and the metrics are those that Keras 2.15 gives for the SavedModel (0.1%). *loads*: Keras 2.15 could not
-evaluate the SavedModel; the file was evaluated alone. *left out*: compiled models whose file is not.
+loss and the metrics are those that Keras 2.15 gives for the SavedModel (0.1%). *loads*: the file was evaluated,
+the SavedModel was not. *not evaluated*: the labels did not fit. *left out*: compiled models whose file is not.
+The one that *differs* has the same loss, which TensorFlow 2.3 computes otherwise: later releases take what is
+before the sigmoid of the last layer, also for a sparse cross entropy.
 
 The public models are in public repositories that have a `keras_metadata.pb`, taken without a look at what is
 inside, at most three of a repository; those with files of several megabytes could not be had, and four were
