@@ -229,8 +229,9 @@ on ten inputs each (fewer where a model takes fewer). Real TensorFlow answers fo
 `tests/truth/keras_saved_models.json` has every row.
 
 *compile*: files with the arguments of `compile`, loaded with them and evaluated by the release. *equal*: the
-loss and the metrics are those that Keras 2.15 gives for the SavedModel (0.1%). *loads*: the file was evaluated,
-the SavedModel was not. *not evaluated*: the labels did not fit. *left out*: compiled models whose file is not.
+loss and the metrics are those that Keras 2.15 gives for the SavedModel (0.1%). *loads*: the file was evaluated
+and the SavedModel was not. *not evaluated*: the labels that were tried did not fit, or what is written was
+mended since and not tried again. *left out*: compiled models whose file is not.
 The one that *differs* has the same loss, which TensorFlow 2.3 computes otherwise: later releases take what is
 before the sigmoid of the last layer, also for a sparse cross entropy.
 
@@ -249,7 +250,7 @@ vocabularies, mixed precision, operators on tensors.
 """
 
 TORCH_INTRODUCTION = """
-# Weights in PyTorch
+## Weights in PyTorch
 
 What `tfport export MODEL -o weights.safetensors --layout torch` writes, loaded into the modules of the real
 PyTorch: the largest difference between their answer and that of Keras. Exported SavedModels of Keras 3 have
