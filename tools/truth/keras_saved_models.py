@@ -232,7 +232,7 @@ on ten inputs each (fewer where a model takes fewer). Real TensorFlow answers fo
 loss and the metrics are those that Keras 2.15 gives for the SavedModel (0.1%). *loads*: only the file was
 evaluated. *not evaluated*: the labels that were tried did not fit, or what is written was
 mended since and not tried again. *left out*: compiled models whose file is not.
-The one that *differs* has the same loss, which TensorFlow 2.3 computes otherwise: later releases take what is
+Those that *differ* have the same loss, which TensorFlow 2.3 computes otherwise: later releases take what is
 before the sigmoid of the last layer, also for a sparse cross entropy.
 
 The public models are in public repositories that have a `keras_metadata.pb`, taken without a look at what is
