@@ -239,6 +239,7 @@ def verify_certificate(
     *,
     model: str | os.PathLike[str] | None = None,
     output: str | os.PathLike[str] | None = None,
+    weights: str | os.PathLike[str] | None = None,
     inputs: Sequence[Mapping[str, Any]] = (),
     prove: bool = False,
     pythons: Sequence[str] = (),
@@ -253,6 +254,7 @@ def verify_certificate(
         path: The certificate, `OUT.certificate.json`.
         model: The original (default: the path in the certificate).
         output: The rewritten model (default: the path in the certificate, or beside it).
+        weights: The weights of the original, if they were saved apart (default: the path in the certificate).
         inputs: The user's inputs, if the certificate is about some: arrays by name for each call.
         prove: Whether to run the target itself again.
         pythons: Python interpreters that have the target installed.
@@ -261,7 +263,14 @@ def verify_certificate(
     from tfport.fix.verify_certificate import verify_certificate
 
     return verify_certificate(
-        path, model=model, output=output, inputs=inputs, prove=prove, pythons=pythons, runs=runs
+        path,
+        model=model,
+        output=output,
+        weights=weights,
+        inputs=inputs,
+        prove=prove,
+        pythons=pythons,
+        runs=runs,
     )
 
 

@@ -1,13 +1,15 @@
 """Prove what `tfport fix` makes of Keras SavedModels: real TensorFlow and real Keras answer, file by file.
 
-    python tools/truth/keras_saved_models.py write TARGET SUFFIX OUT MODEL…    files and ten inputs, OUT/0/…
-    PYTHON_WITH_TENSORFLOW tools/truth/keras_saved_models_answer.py tensorflow OUT    the SavedModels answer
-    PYTHON_WITH_KERAS tools/truth/keras_saved_models_answer.py keras OUT              the files answer
-    python tools/truth/keras_saved_models.py compare OUT KEY                   adds to the record, as KEY
-    python tools/truth/keras_saved_models.py page                              writes docs/evidence/keras.md
+    python keras_saved_models.py write OUT TARGET[,TARGET…] MODEL…      files and ten inputs, OUT/0/…
+    PYTHON_WITH_TENSORFLOW keras_saved_models_answer.py tensorflow OUT  the SavedModels answer
+    PYTHON_WITH_KERAS_2 keras_saved_models_answer.py compiled OUT       the SavedModels are evaluated
+    PYTHON_WITH_TARGET keras_saved_models_answer.py TARGET OUT          the files of each target answer
+    python keras_saved_models.py compare OUT                            adds to the record
+    python keras_saved_models.py page                                   writes docs/evidence/keras.md
 
-MODEL is a SavedModel; a name for it in the record can follow `=`. The outcome of a model is one of: equal,
-refused (with the reason), does not load, or wrong.
+MODEL is `PATH=GROUP:NAME`: a SavedModel, and where it goes in the record. The outcome of a model is one of:
+equal, refused (with the reason), does not load, or wrong. A model that was compiled is also evaluated: by the
+Keras 2 that loads the SavedModel, and as the written file, which is loaded with the arguments of `compile`.
 """
 
 import json
@@ -32,50 +34,71 @@ HALF_RTOL, HALF_ATOL = 2e-2, 2e-2
 SIGNATURE = "serving_default"
 RECORD = Path("tests/truth/keras_saved_models.json")
 PAGE = Path("docs/evidence/keras.md")
+TORCH_RECORD, LARGEST = Path("tests/truth/torch_layout.json"), 1e-5
 
 
-def write(target: str, suffix: str, out: str, *models: str) -> None:
-    """Rewrite each model, and write the inputs that the written file and the original are asked."""
+def write(out: str, targets: str, *models: str) -> None:
+    """Rewrite each model, and write the inputs that the written files and the original are asked."""
     rows = []
     for number, argument in enumerate(models):
-        path, _, name = argument.partition("=")
+        path, _, label = argument.partition("=")
+        group, _, name = label.partition(":")
         folder = Path(out, str(number))
         folder.mkdir(parents=True, exist_ok=True)
-        row: dict[str, object] = {"model": path, "name": name or path, "folder": str(folder)}
-        try:
-            row |= written(path, target, folder / f"model{suffix}")
-        except tfport.Error as error:
-            row |= {"outcome": "refused", "why": plain(str(error), path)}
-        except Exception:
-            row |= {"outcome": "crash", "why": traceback.format_exc()[-800:]}
+        row = {"model": path, "group": group, "name": name, "folder": str(folder), "files": {}}
+        for target in targets.split(","):
+            row["files"][target] = attempt(row, target)
+            print(row["files"][target]["outcome"], target, row["name"], flush=True)
+            print("   ", row["files"][target].get("why", ""), row["files"][target].get("training", ""))
         rows.append(row)
-        print(row["outcome"], row["name"], row.get("why", ""), flush=True)
-    Path(out, "written.json").write_text(json.dumps({"target": target, "rows": rows}, indent=1))
+        Path(out, "written.json").write_text(json.dumps(rows, indent=1))
 
 
-def written(path: str, target: str, file: Path) -> dict[str, object]:
-    saved = tfport.load(path)
+def attempt(row, target: str) -> dict[str, object]:
+    path, suffix = row["model"], ".keras" if target.startswith("keras==3") else ".h5"
+    try:
+        return written(row, target, Path(row["folder"], f"{target}{suffix}"))
+    except tfport.Error as error:
+        return {"outcome": "refused", "why": plain(str(error), path)}
+    except Exception:
+        return {"outcome": "crash", "why": traceback.format_exc()[-800:]}
+
+
+def written(row, target: str, file: Path) -> dict[str, object]:
+    saved = tfport.load(row["model"])
     fixed = tfport.fix(saved, on=target, output=str(file))
     if not fixed.ok:
-        return {"outcome": "refused", "why": plain("; ".join(fixed.remaining) or fixed.verdict, path)}
+        return {"outcome": "refused", "why": plain("; ".join(fixed.remaining) or fixed.verdict, row["model"])}
     file.unlink(missing_ok=True)
     fixed._write(file)
-    named = compared_form(saved, fixed.model)
-    signature = named.signatures[SIGNATURE]
-    side = ModelSide(named, {SIGNATURE: signature})
-    session = OwnSession(side, None)
-    asked = []
-    plan = TrialPlan(side, session.ask, [], Verification([SIGNATURE]), session.words())
-    for trial, outcome in plan.trials():
-        if outcome.outputs is not None and trial.finite and len(asked) < INPUTS:
-            arrays = {str(n): as_stored(value) for n, value in enumerate(trial.inputs.values())}
-            np.savez(file.parent / f"inputs-{len(asked)}.npz", **arrays)
-            asked.append(list(trial.inputs))
-    own = (saved if saved.signatures else named).signatures[SIGNATURE]
+    if "inputs" not in row:
+        row |= asked(saved, fixed.model, file.parent)
+    rules = {rule["name"]: rule["says"] for rule in fixed.to_json()["rules"]}
+    training = next((name for name in ("new optimizer", "without training") if name in rules), "")
     return {
         "outcome": "written",
         "file": str(file),
-        "inputs": asked,
+        "training": {"new optimizer": "kept", "without training": "left out"}.get(training, ""),
+        "why training is left out": rules.get("without training", ""),
+    }
+
+
+def asked(saved, keras, folder: Path) -> dict[str, object]:
+    """Write the inputs; what the SavedModel and the files call them."""
+    named = compared_form(saved, keras)
+    signature = named.signatures[SIGNATURE]
+    side = ModelSide(named, {SIGNATURE: signature})
+    session = OwnSession(side, None)
+    trials = []
+    plan = TrialPlan(side, session.ask, [], Verification([SIGNATURE]), session.words())
+    for trial, outcome in plan.trials():
+        if outcome.outputs is not None and trial.finite and len(trials) < INPUTS:
+            arrays = {str(n): as_stored(value) for n, value in enumerate(trial.inputs.values())}
+            np.savez(folder / f"inputs-{len(trials)}.npz", **arrays)
+            trials.append(list(trial.inputs))
+    own = (saved if saved.signatures else named).signatures[SIGNATURE]
+    return {
+        "inputs": trials,
         "input_names": renamed(signature.inputs, own.inputs),
         "output_names": renamed(signature.outputs, own.outputs),
         "half": any(
@@ -109,33 +132,65 @@ def plain(text: str, path: str) -> str:
     return text.replace(f"{path}: ", "").replace(path, "MODEL")
 
 
-def compare(out: str, key: str) -> None:
-    """Compare the answers, and add the outcomes to a record."""
+def compare(out: str) -> None:
+    """Compare the answers for each group and target, and add the outcomes to the record."""
     described = json.loads(Path(out, "written.json").read_text())
-    facts = {kind: json.loads(Path(out, f"{kind}.json").read_text()) for kind in ("tensorflow", "keras")}
-    rows = []
-    for row in described["rows"]:
-        kept = {"model": row["name"], "outcome": row["outcome"], "why": row.get("why", "")}
-        if row["outcome"] == "written":
-            kept |= compared(row, facts)
-        rows.append(kept)
-        if kept["outcome"] not in ("equal", "refused"):
-            print(kept)
     stored = json.loads(RECORD.read_text()) if RECORD.exists() else {}
-    stored[key] = {
-        "target": described["target"],
-        "original": facts["tensorflow"]["runtime"],
-        "written": facts["keras"]["runtime"],
-        "models": rows,
-    }
+    for target in described[0]["files"]:
+        facts = {kind: read_facts(Path(out, f"{kind}.json")) for kind in ("tensorflow", "compiled", target)}
+        groups: dict[str, list[dict[str, object]]] = {}
+        for row in described:
+            file = row["files"][target]
+            kept = {"model": row["name"], "outcome": file["outcome"], "why": file.get("why", "")}
+            if file["outcome"] == "written":
+                kept |= compared(row, target, facts) | {"compile": trained(row, target, facts)}
+            groups.setdefault(row["group"], []).append(kept)
+            if kept["outcome"] not in ("equal", "refused") or "differs" in kept.get("compile", ""):
+                print(target, kept)
+        for group, rows in groups.items():
+            runtime = facts[target]["runtime"]
+            key = f"{group} → {target.replace('==', ' ')}{' on jax' * runtime.endswith('jax')}"
+            before = {row["model"]: row for row in stored.get(key, {}).get("models", ())}
+            after = before | {row["model"]: row for row in rows}
+            stored[key] = {
+                "target": target,
+                "original": facts["tensorflow"]["runtime"],
+                "written": runtime,
+                "models": [after[model] for model in sorted(after)],
+            }
+            print(
+                key, Counter(row["outcome"] for row in rows), Counter(row.get("compile", "") for row in rows)
+            )
     RECORD.write_text(json.dumps(stored, indent=1, sort_keys=True) + "\n")
-    print(key, Counter(row["outcome"] for row in rows))
 
 
-def compared(row, facts) -> dict[str, object]:
-    problems = {kind: facts[kind]["problems"].get(row["folder"]) for kind in facts}
-    if problems["keras"]:
-        return {"outcome": "does not load", "why": problems["keras"]}
+def read_facts(path: Path):
+    return json.loads(path.read_text()) if path.exists() else {"runtime": "", "problems": {}, "evaluated": {}}
+
+
+def trained(row, target: str, facts) -> str:
+    """What came of the arguments of compile."""
+    file = row["files"][target]
+    before, after = (facts[kind]["evaluated"].get(row["folder"]) for kind in ("compiled", target))
+    if file["training"] != "kept":
+        return file["training"]
+    if not isinstance(after, dict):
+        return f"differs: {after}"
+    if not isinstance(before, dict):
+        return "kept, loads"
+    if set(before) != set(after):  # `mae` is `mean_absolute_error` in some releases
+        before, after = (dict(enumerate(sorted(values.values()))) for values in (before, after))
+    rtol = 0.05 if row["half"] else 1e-3
+    same = set(before) == set(after) and all(
+        np.allclose(value, after[name], rtol=rtol, atol=1e-4) for name, value in before.items()
+    )
+    return "kept, equal" if same else f"differs: {after} instead of {before}"
+
+
+def compared(row, target: str, facts) -> dict[str, object]:
+    problems = {kind: facts[kind]["problems"].get(row["folder"]) for kind in ("tensorflow", target)}
+    if problems[target]:
+        return {"outcome": "does not load", "why": problems[target]}
     if problems["tensorflow"]:
         return {"outcome": "no reference", "why": problems["tensorflow"]}
     rtol, atol = (HALF_RTOL, HALF_ATOL) if row["half"] else (RTOL, ATOL)
@@ -143,7 +198,7 @@ def compared(row, facts) -> dict[str, object]:
     for number in range(len(row["inputs"])):
         with (
             np.load(Path(row["folder"], f"tensorflow-{number}.npz")) as expected,
-            np.load(Path(row["folder"], f"keras-{number}.npz")) as answers,
+            np.load(Path(row["folder"], f"{target}-{number}.npz")) as answers,
         ):
             if sorted(expected.files) != sorted(answers.files):
                 return {"outcome": "wrong", "why": f"outputs {answers.files} instead of {expected.files}"}
@@ -173,14 +228,35 @@ on ten inputs each (fewer where a model takes fewer). Real TensorFlow answers fo
 *refused*: `fix` says why and writes nothing. `tools/truth/keras_saved_models.py` makes this page;
 `tests/truth/keras_saved_models.json` has every row.
 
+*compile*: files with the arguments of `compile`, loaded with them and evaluated by the release. *equal*: the
+loss and the metrics are those that Keras 2.15 gives for the SavedModel (0.1%). *loads*: only the file was
+evaluated. *not evaluated*: the labels that were tried did not fit, or what is written was
+mended since and not tried again. *left out*: compiled models whose file is not.
+Those that *differ* have the same loss, which TensorFlow 2.3 computes otherwise: later releases take what is
+before the sigmoid of the last layer, also for a sparse cross entropy.
+
 The public models are in public repositories that have a `keras_metadata.pb`, taken without a look at what is
 inside, at most three of a repository; those with files of several megabytes could not be had, and four were
-left out: one as it is slow to answer, three that were not tried.
-The others were made for this page by the release: layers of the usual
-families, nested and shared models, vocabularies, mixed precision.
+left out: one as it is slow to answer, three that were not tried. Of them, 19 of different repositories were
+written as `.h5` and answered by Keras 3 on TensorFlow: two that had failed, the others drawn at random.
+The other public models came later: those of 24 repositories drawn at random, of which eleven had all their
+files (one of them damaged: TensorFlow does not load it either), and the 15 Keras SavedModels in packages of
+`tools/real_models.py`, eleven of which have classes or code of their own.
+The others were made for this page by the release: layers of the usual families, nested and shared models,
+vocabularies, mixed precision, operators on tensors.
 
-| SavedModels → target | answered by | models | equal | refused | does not load | wrong |
-|---|---|---|---|---|---|---|
+| SavedModels → target | answered by | models | equal | refused | does not load | wrong | compile |
+|---|---|---|---|---|---|---|---|
+"""
+
+TORCH_INTRODUCTION = """
+## Weights in PyTorch
+
+What `tfport export MODEL -o weights.safetensors --layout torch` writes, loaded into the modules of the real
+PyTorch: the largest difference between their answer and that of Keras. Exported SavedModels of Keras 3 have
+no layers: the ops that read a weight decide there, and gates of GRUs and heads of attention stay as they are.
+`tools/truth/torch_layout.py` asks; `tests/truth/torch_layout.json` has the numbers.
+
 """
 
 
@@ -191,16 +267,36 @@ def page() -> None:
     for key, part in record.items():
         outcomes = Counter(row["outcome"] for row in part["models"])
         counts = [outcomes[name] for name in ("equal", "refused", "does not load", "wrong")]
-        lines.append(
-            f"| {key} | {part['written']} | {' | '.join(map(str, [len(part['models']), *counts]))} |"
-        )
+        cells = [len(part["models"]), *counts, compiled(part["models"])]
+        lines.append(f"| {key} | {part['written']} | {' | '.join(map(str, cells))} |")
         for row in part["models"]:
             if row["outcome"] != "equal":
                 reasons[f"{row['outcome']}: {short(row['why'])}"] += 1
     listed = "\n".join(f"| {why} | {count} |" for why, count in reasons.most_common())
     PAGE.write_text(
         f"{INTRODUCTION}{chr(10).join(lines)}\n\n| what was not equal | models |\n|---|---|\n{listed}\n"
+        f"{TORCH_INTRODUCTION}{torch_table()}\n"
     )
+
+
+def compiled(rows) -> str:
+    """What came of the arguments of compile, in a few words."""
+    found = Counter(
+        row["compile"].partition(":")[0].removeprefix("kept, ") for row in rows if row.get("compile")
+    )
+    return ", ".join(f"{count} {outcome}" for outcome, count in found.most_common())
+
+
+def torch_table() -> str:
+    record = json.loads(TORCH_RECORD.read_text())
+    layers = list(dict.fromkeys(layer for row in record.values() for layer in row["differences"]))
+    lines = [f"| layer, in PyTorch {next(iter(record.values()))['torch']} | {' | '.join(record)} |"]
+    lines.append(f"|{'---|' * (len(record) + 1)}")
+    for layer in layers:
+        differences = [row["differences"].get(layer, "") for row in record.values()]
+        cells = [f"{d:.1g}" if isinstance(d, float) and d < LARGEST else "as it is" for d in differences]
+        lines.append(f"| {layer} | {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def short(why: str) -> str:

@@ -30,6 +30,7 @@ def verify(args: argparse.Namespace) -> int:
             args.verify,
             model=args.model,
             output=args.output,
+            weights=args.weights,
             inputs=[call for path in files for call in read_input_file(path)],
             prove=args.prove,
             pythons=args.target_python,

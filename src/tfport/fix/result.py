@@ -149,6 +149,7 @@ class Fixed(RenderedResult):
         source = self.source.where
         source_files = model_files(source) if Path(source).exists() else {}
         output_files = model_files(output) if output else {}
+        weights = self.source.keras.weights_from if self.source.keras is not None else ""
         return Certificate(
             source,
             model_digest(source, source_files),
@@ -161,6 +162,8 @@ class Fixed(RenderedResult):
             made=self.provenance,
             source_files=source_files,
             output_files=output_files,
+            weights=weights,
+            weights_files=model_files(weights) if weights else {},
             tags=list(self.source.meta.meta_info_def.tags) if self.source.format is SAVED_MODEL else (),
             signature_changes=self.attempt.options.signature_changes.to_json(),
             provable=is_provable(self.target),

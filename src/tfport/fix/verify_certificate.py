@@ -29,7 +29,7 @@ from tfport.fix.prove.target_runners import target_runners
 from tfport.formats.digests import model_digest, model_files
 from tfport.formats.find import find_model
 from tfport.formats.saved_model.signature import SAVED_MODEL
-from tfport.frontends.load import load_any_model
+from tfport.frontends.load import load_any_model, load_with_weights
 from tfport.graph.model import Model
 from tfport.rendering import RenderedResult
 from tfport.runtime.custom.registry import PROCESS_WIDE, definitions_with
@@ -66,6 +66,7 @@ def verify_certificate(
     *,
     model: str | os.PathLike[str] | None = None,
     output: str | os.PathLike[str] | None = None,
+    weights: str | os.PathLike[str] | None = None,
     inputs: Sequence[Mapping[str, Any]] = (),
     prove: bool = False,
     pythons: Sequence[str] = (),
@@ -76,11 +77,17 @@ def verify_certificate(
     record = read_certificate(path)
     source = _path_of(record, record.source, model, "the original", "MODEL --verify CERTIFICATE")
     written = _path_of(record, record.output, output, "the rewritten model", "--verify CERTIFICATE -o OUT")
-    pairs = (("the original", record.source, source), ("the rewritten model", record.output, written))
+    pairs = [("the original", record.source, source), ("the rewritten model", record.output, written)]
+    apart = None
+    if record.weights is not None:
+        apart = _path_of(
+            record, record.weights, weights, "the file of weights", "--verify CERTIFICATE --weights FILE"
+        )
+        pairs.append(("the file of weights", record.weights, apart))
     if changed := [words for pair in pairs for words in _changed(*pair)]:
         return CertificateCheck(record, CHANGED, f"the model changed since: {'; '.join(changed)}")
     after = _load(written)
-    before = _before(_load(source, record.tags), after, _changes(record))
+    before = _before(_load(source, record.tags, apart), after, _changes(record))
     if record.input_files and not inputs:
         raise Error(f"{record.path}: it compares {', '.join(record.input_files)}; pass these inputs")
     options = FixOptions(prove=prove, pythons=tuple(pythons), runs=runs)
@@ -109,13 +116,17 @@ def _changes(record: CertificateRecord) -> SignatureChanges:
 
 def _before(original: Model, after: Model, changes: SignatureChanges) -> Model:
     """The original in the form in which it was compared."""
-    if original.format is SAVED_MODEL and after.keras is not None:
+    if original.format is SAVED_MODEL and original.keras is None and after.keras is not None:
         return compared_form(original, after)
     return source_for(original, after, changes)
 
 
-def _load(path: str, tags: Sequence[str] = ()) -> Model:
-    model = load_any_model(find_model(path), definitions_with(PROCESS_WIDE), tags or None)
+def _load(path: str, tags: Sequence[str] = (), weights: str | None = None) -> Model:
+    definitions = definitions_with(PROCESS_WIDE)
+    if weights is not None:
+        model = load_with_weights(find_model(path), find_model(weights), definitions)
+    else:
+        model = load_any_model(find_model(path), definitions, tags or None)
     model.require_graph()
     return model
 
@@ -133,7 +144,7 @@ def _path_of(
     certificate = Path(record.path)
     beside = certificate.parent / Path(model.path).name
     for path in (Path(model.path), beside):
-        if model.path and path.exists():
+        if model.path and (path.exists() or Path(f"{path}.index").exists()):  # the prefix of a checkpoint
             return str(path)
     raise Error(
         f"{record.path}: {what} {model.path or '(without a path)'} is not there; name it: "
@@ -144,7 +155,7 @@ def _path_of(
 def _changed(what: str, model: ModelRecord, path: str) -> Iterator[str]:
     files = model_files(path)
     names = {name for name in {*files, *model.files} if files.get(name) != model.files.get(name)}
-    if len(files) == len(model.files) == 1:  # a file may have another name
+    if not os.path.isdir(path):  # a file may have another name, and those of a checkpoint another prefix
         names = set() if set(files.values()) == set(model.files.values()) else names
     if model.files and names:
         yield f"{what} {path} ({', '.join(sorted(names))})"

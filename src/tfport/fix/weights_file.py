@@ -1,7 +1,6 @@
 """Write the weights of a model alone: safetensors, NumPy's `.npz` or HDF5, with the names of the model.
 
-The layout of `torch` has the axes of kernels as the modules of PyTorch expect them. What a weight is follows
-from the ops that read it, so it works for every format; weights that no such op reads stay as they are.
+The layout of `torch` (`torch_layout`) has the axes and gates as the modules of PyTorch expect them.
 """
 
 from __future__ import annotations
@@ -18,7 +17,11 @@ import numpy as np
 
 from tfport.errors import Error
 from tfport.fix.certify.inputs.input_uses import pass_through_outputs, readings
+from tfport.fix.torch_layout import KERNELS, in_torch_layout
 from tfport.formats.output import new_path
+from tfport.formats.saved_model.signature import SAVED_MODEL
+from tfport.frontends.keras.instance import OwnedWeight
+from tfport.frontends.keras.saved_model import owned_weights
 from tfport.frontends.model_weights import ModelWeight, model_weights
 from tfport.graph.graph import Node, Value
 from tfport.graph.model import Model
@@ -30,23 +33,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 OBJECT_SUFFIX = "/.ATTRIBUTES/VARIABLE_VALUE"
+TORCH = "torch"
 NO_NAME = re.compile(r"Variable(_\d+)?")
 """A variable that nobody named."""
-Axes = tuple[int, ...]
-TORCH: dict[tuple[str, int], Axes] = {
-    ("MatMul", 2): (1, 0),
-    ("Conv2D", 3): (2, 1, 0),  # a convolution of sequences, whose kernel gets an axis
-    ("Conv2D", 4): (3, 2, 0, 1),
-    ("Conv2DBackpropInput", 4): (3, 2, 0, 1),
-    ("Conv3D", 5): (4, 3, 0, 1, 2),
-    ("Conv3DBackpropInputV2", 5): (4, 3, 0, 1, 2),
-    ("DepthwiseConv2dNative", 4): (2, 3, 0, 1),
-    ("CONV_2D", 4): (0, 3, 1, 2),
-    ("DEPTHWISE_CONV_2D", 4): (3, 0, 1, 2),
-    ("TRANSPOSE_CONV", 4): (3, 0, 1, 2),
-    ("CONV_3D", 5): (4, 3, 0, 1, 2),
-}  # fmt: skip
-"""The order of the axes in PyTorch, by the op that reads a kernel as its second input, and its rank."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,17 +47,13 @@ class NamedWeight:
     read: Callable[[], NDArray[Any]]
     readers: frozenset[str] = frozenset()
     """The ops that read it as a kernel."""
+    owned: OwnedWeight | None = None
+    """The layers of Keras that it is in, where there are layers."""
 
     def array(self, layout: str) -> NDArray[Any]:
         """The elements in a layout."""
         array = self.read()
-        orders = {TORCH.get((op, array.ndim)) for op in self.readers}
-        if layout != "torch" or len(orders) != 1 or (order := orders.pop()) is None:
-            return array
-        array = array.transpose(order)
-        if "DepthwiseConv2dNative" in self.readers:  # one group for each channel
-            array = array.reshape(-1, 1, *array.shape[2:])
-        return np.ascontiguousarray(array)
+        return in_torch_layout(array, self.owned, self.readers) if layout == TORCH else array
 
 
 def write_weights(model: Model, path: str | os.PathLike[str], layout: str) -> list[NamedWeight]:
@@ -101,7 +86,7 @@ def weights_of(model: Model) -> list[NamedWeight]:
 
 def _named(weight: ModelWeight) -> Iterator[NamedWeight]:
     readers = _readers(weight.node) if weight.node is not None else weight.readers
-    yield NamedWeight(weight.name, weight.shape, weight.read, readers)
+    yield NamedWeight(weight.name, weight.shape, weight.read, readers, weight.owned)
     if weight.scale:  # integers that stand for `scale * (integer - zero_point)`
         scale, zero_point = np.array(weight.scale, np.float32), np.array(weight.zero_point, np.int64)
         yield NamedWeight(f"{weight.name}/scale", scale.shape, scale.copy)
@@ -116,6 +101,7 @@ def _variables(model: Model) -> Iterator[NamedWeight]:
     by_key = {variable.key: variable for variable in variables(model) if not variable.slice}
     ends = [value.node for signature in model.signatures.values() for value in model.ends_of(signature)]
     needed = needed_by(ends)
+    owned = owned_weights(model) if model.format is SAVED_MODEL else {}
     for weight in model_weights(model):
         variable, name = by_key.get(weight.name), weight.name.removesuffix(OBJECT_SUFFIX)
         if ends and (variable is None or variable.node not in needed):
@@ -123,12 +109,12 @@ def _variables(model: Model) -> Iterator[NamedWeight]:
         if variable is not None and not NO_NAME.fullmatch(variable.name):
             name = variable.name
         readers = _readers(variable.node) if variable is not None else frozenset()
-        yield NamedWeight(name, weight.shape, weight.read, readers)
+        yield NamedWeight(name, weight.shape, weight.read, readers, owned.get(weight.name))
 
 
 def _readers(node: Node) -> frozenset[str]:
     """The ops that read a weight as their kernel; a product with it transposed has the axes of PyTorch."""
-    kernels = {op for op, _ in TORCH}
+    kernels = {op for op, _ in KERNELS}
     ops = set()
     for reading in readings(node.output(0), _with_reads):
         if reading.node.op in kernels and reading.index == 1:
@@ -162,7 +148,7 @@ def _safetensors(path: Path, weights: Mapping[str, NamedWeight], layout: str) ->
     except ImportError:
         raise Error(MISSING.format(what="safetensors", extra="export")) from None
     arrays = {name: np.ascontiguousarray(weight.array(layout)) for name, weight in weights.items()}
-    safetensors.save_file(arrays, path, metadata={"format": "pt" if layout == "torch" else "np"})
+    safetensors.save_file(arrays, path, metadata={"format": "pt" if layout == TORCH else "np"})
 
 
 def _hdf5(path: Path, weights: Mapping[str, NamedWeight], layout: str) -> None:

@@ -36,23 +36,32 @@ def digest_of(sums: Mapping[str, str]) -> str:
 
 
 def model_files(path: str | os.PathLike[str]) -> dict[str, str]:
-    """The SHA-256 of each file of a model by name: a MetaGraph has those of its checkpoint too."""
+    """The SHA-256 of each file of a model by name: a MetaGraph has those of its checkpoint too.
+
+    A checkpoint is named by the prefix of its files.
+    """
+    if not Path(path).exists() and (files := _checkpoint_files(Path(path))):
+        return files
     sums = file_digests(path)
     if str(path).endswith(META) and not Path(path).is_dir():
-        stem = Path(str(path).removesuffix(META))
-        sums |= {
-            file.name: _of_file(file)
-            for file in sorted(stem.parent.glob(f"{escape(stem.name)}.*"))
-            if file.name.startswith((f"{stem.name}.index", f"{stem.name}.data-"))
-        }
+        sums |= _checkpoint_files(Path(str(path).removesuffix(META)))
     return sums
+
+
+def _checkpoint_files(stem: Path) -> dict[str, str]:
+    return {
+        file.name: _of_file(file)
+        for file in sorted(stem.parent.glob(f"{escape(stem.name)}.*"))
+        if file.name.startswith((f"{stem.name}.index", f"{stem.name}.data-"))
+    }
 
 
 def model_digest(path: str | os.PathLike[str], sums: Mapping[str, str]) -> str:
     """The SHA-256 of a model, from those of its files; empty if it is not on disk."""
     if not sums:
         return ""
-    return digest_of(sums) if Path(path).is_dir() else sums[Path(path).name]
+    own = None if Path(path).is_dir() else sums.get(Path(path).name)
+    return own or digest_of(sums)
 
 
 def file_digests(path: str | os.PathLike[str], leave_out: Collection[str] = ()) -> dict[str, str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfport.formats.keras.records import StoredWeights
 from tfport.formats.lite.records import LiteFile
-from tfport.frontends.keras.instance import KerasModel, LayerInstance
+from tfport.frontends.keras.instance import KerasModel, LayerInstance, OwnedWeight
 from tfport.graph.dtypes import RESOURCE, STRING, VARIANT, DType
 from tfport.graph.graph import Node
 from tfport.graph.model import Model
@@ -33,6 +33,8 @@ class ModelWeight:
     read: Callable[[], NDArray[Any]]
     node: Node | None = None
     """The constant of the graph that it is."""
+    owned: OwnedWeight | None = None
+    """The layers that it is in, of a Keras file."""
     readers: frozenset[str] = frozenset()
     """The ops of a TensorFlow Lite file that read it as their second input."""
     scale: tuple[float, ...] = ()
@@ -42,7 +44,7 @@ class ModelWeight:
 def model_weights(model: Model) -> Iterable[ModelWeight]:
     """The weights in the order of the file."""
     if isinstance(model, KerasModel) and model.root is not None and not model.no_graph:
-        return _of_layers(model.root, "")
+        return _of_layers((model.root,), "")
     if model.keras is not None:
         return _stored(model.keras.weights) if model.keras.weights is not None else ()
     if model.lite is not None:
@@ -50,13 +52,14 @@ def model_weights(model: Model) -> Iterable[ModelWeight]:
     return _of_checkpoint(model) if model.checkpoint is not None else _constants(model)
 
 
-def _of_layers(layer: LayerInstance, path: str) -> Iterator[ModelWeight]:
-    for slot in layer.weights.values():
+def _of_layers(layers: tuple[LayerInstance, ...], path: str) -> Iterator[ModelWeight]:
+    for slot in layers[-1].weights.values():
         value = slot.node.attrs["value"]
         assert isinstance(value, Tensor)
-        yield ModelWeight(f"{path}{slot.name}", slot.dtype.name, slot.shape, value.numpy, slot.node)
-    for name, child in layer.children.items():
-        yield from _of_layers(child, f"{path}{name}/")
+        owned = OwnedWeight(layers, slot.name)
+        yield ModelWeight(f"{path}{slot.name}", slot.dtype.name, slot.shape, value.numpy, slot.node, owned)
+    for name, child in layers[-1].children.items():
+        yield from _of_layers((*layers, child), f"{path}{name}/")
 
 
 def _stored(weights: StoredWeights) -> Iterator[ModelWeight]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from tests.fix.keras.test_fix import fixed_to, written
 from tests.frontends.keras.recorded_models import recorded
@@ -10,7 +11,9 @@ from tests.frontends.keras.test_recorded import assert_answers
 import tfport
 from tfport.atlas.resolve.targets import resolve_targets
 from tfport.fix.keras.dialect import Dialect
+from tfport.fix.keras.op_nodes import NODE_LAYER, with_functions
 from tfport.fix.keras.operators import with_operators_of
+from tfport.formats.keras.write import write_h5
 from tfport.frontends.keras.config import model_config
 
 STAYS = {
@@ -48,6 +51,61 @@ def test_operations_become_functions_of_tensorflow(model, tmp_path):
     stored = written(fixed, tmp_path / "out.h5")
     assert classes_in(stored) & {"TFOpLambda", "SlicingOpLambda"}
     assert_answers(tfport.load(tmp_path / "out.h5"), model)
+
+
+def node_model(*nodes):
+    """A functional model of TensorFlow 2.3 whose layers are nodes, each of the one before it."""
+    first = {"batch_input_shape": [None, 4, 3], "dtype": "float32", "name": "x"}
+    layers = [{"class_name": "InputLayer", "config": first, "name": "x", "inbound_nodes": []}]
+    for number, (op, constants, attributes) in enumerate(nodes):
+        node = {"name": op, "op": op, "input": ["x"] * (1 + len(constants)), "attr": attributes}
+        config = {"name": op, "trainable": True, "dtype": "float32", "node_def": node, "constants": constants}
+        calls = [[[layers[-1]["name"], 0, 0, {}]]]
+        layers.append(
+            {"class_name": NODE_LAYER, "config": config, "name": f"n{number}", "inbound_nodes": calls}
+        )
+    ends = {"input_layers": [["x", 0, 0]], "output_layers": [[layers[-1]["name"], 0, 0]]}
+    return {"class_name": "Functional", "config": {"name": "m", "layers": layers, **ends}}
+
+
+T, T_INDEX = {"T": {"type": "DT_FLOAT"}}, {"T": {"type": "DT_FLOAT"}, "Index": {"type": "DT_INT32"}}
+T_AXES = {**T, "Tidx": {"type": "DT_INT32"}}
+NODES = [
+    ("AddV2", {"1": 1.5}, T),
+    ("Sub", {"0": 2.0}, T),
+    ("Tanh", {}, T),
+    (
+        "StridedSlice",
+        {"1": [0, 1], "2": [0, 4], "3": [1, 2]},
+        {**T_INDEX, "begin_mask": {"i": "1"}, "end_mask": {"i": "1"}},
+    ),
+    ("Mean", {"1": [-1]}, {**T_AXES, "keep_dims": {"b": True}}),
+    (
+        "StridedSlice",
+        {"1": [0, 1], "2": [0, 2], "3": [1, 1]},
+        {**T_INDEX, "begin_mask": {"i": "1"}, "end_mask": {"i": "1"}, "shrink_axis_mask": {"i": "2"}},
+    ),
+]
+
+
+def test_nodes_of_old_releases_become_operations(tmp_path):
+    write_h5(tmp_path / "m.h5", node_model(*NODES), {}, "2.4.0")
+    model = tfport.load(str(tmp_path / "m.h5"))
+    fixed = fixed_to(tmp_path / "m.h5", tmp_path / "out.keras", "keras==3.15.1")
+    stored = written(fixed, tmp_path / "out.keras")
+    assert classes_in(stored) == {"InputLayer", "Add", "Subtract", "Tanh", "GetItem", "Mean"}
+    x = np.linspace(-1, 1, 24, dtype=np.float32).reshape(2, 4, 3)
+    expected = np.tanh(2 - (x + 1.5))[:, 1:4:2].mean(-1, keepdims=True)[:, 1]
+    for one in (model, tfport.load(str(tmp_path / "out.keras"))):
+        (answer,) = tfport.Session(one).signature("serving_default")(x=x).values()
+        np.testing.assert_allclose(answer, expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("node", [("Cumsum", {"1": 1}, T_AXES), ("Roll", {"1": 1, "2": 1}, T)])
+def test_a_node_that_no_function_is_known_for_is_refused(node):
+    config = model_config(node_model(node), "m")
+    with_functions(config)
+    assert config.layers[1].class_name == NODE_LAYER
 
 
 @pytest.mark.parametrize("case", ["op_pad", "op_split", "op_gather"])

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import zipfile
 from pathlib import Path
 
@@ -11,6 +12,9 @@ import pytest
 from tests.truth_models import TRUTH, model_folder
 
 import tfport
+from tfport.cli.main import main
+from tfport.formats.keras.records import StoredWeight, TrackedObject
+from tfport.frontends.keras.saved_model import with_input_sizes
 
 KERAS_3, KERAS_2 = "keras==3.15.1", "tensorflow==2.15.1"
 APART = Path(__file__).with_name("separate_weights")
@@ -49,7 +53,7 @@ def test_the_file_has_the_layers_and_weights_of_the_saved_model(tmp_path):
     assert layers[0]["class_name"] == "InputLayer"
     with h5py.File(tmp_path / "model.weights.h5") as weights:
         assert weights["layers/dense/vars/0"].shape[0] == 3
-    assert any(rule["name"] == "without training" for rule in result.to_json()["rules"])
+    assert any(rule["name"] == "new optimizer" for rule in result.to_json()["rules"])
 
 
 def test_the_certificate_of_a_saved_model_can_be_verified(tmp_path):
@@ -65,6 +69,24 @@ def test_a_vocabulary_that_was_learned_is_in_the_file(tmp_path):
         layers = json.loads(archive.read("config.json"))["config"]["layers"]
     lookup = next(layer for layer in layers if layer["class_name"] == "StringLookup")
     assert "fry" in lookup["config"]["vocabulary"]
+
+
+@pytest.mark.parametrize("functional", [False, True])
+def test_an_input_has_the_size_that_normalization_learned(functional):
+    first = {"class_name": "InputLayer", "config": {"name": "x", "batch_input_shape": [None, None]}}
+    layer = {"class_name": "Normalization", "config": {"name": "n", "axis": [-1], "mean": None}}
+    if functional:
+        layer |= {"inbound_nodes": [[["x", 0, 0, {}]]]}
+    mean = StoredWeight("mean", "float32", (12,), lambda: np.zeros(12, "f4"))
+    tracked = TrackedObject(
+        children={"layer-0": TrackedObject("n", children={"mean": TrackedObject(weight=mean)})}
+    )
+    layers = [layer, first] if functional else [first, layer]
+    stored = {"class_name": "m", "config": {"layers": layers}}
+    found = with_input_sizes(stored, tracked)["config"]["layers"]
+    assert found[layers.index(first)]["config"]["batch_input_shape"] == [None, 12]
+    layer["config"]["axis"] = [1]
+    assert with_input_sizes(stored, tracked) == stored
 
 
 def test_without_a_signature_the_layers_are_compared_and_the_certificate_says_so():
@@ -117,6 +139,32 @@ def test_an_architecture_takes_the_weights_of_a_saved_model(tmp_path):
         for inputs in one.signatures["serving_default"].inputs
     ]
     np.testing.assert_allclose(answers[0], answers[1], rtol=1e-6)
+
+
+@pytest.mark.parametrize("suffix", [".json", ".keras"])
+def test_the_certificate_of_weights_saved_apart_can_be_verified(tmp_path, suffix, capsys):
+    for file in APART.glob("sequential-2.8.4*"):
+        shutil.copy(file, tmp_path)
+    architecture, weights = tmp_path / f"sequential-2.8.4{suffix}", tmp_path / "sequential-2.8.4.ckpt"
+    if suffix == ".keras":
+        whole = tfport.load(architecture.with_suffix(".json"), weights=weights)
+        tfport.fix(whole, on=KERAS_3, output=architecture).save(architecture)
+    out = tmp_path / "whole.keras"
+    for_it = ["--for", KERAS_3, "-o", str(out)]
+    assert main(["fix", str(architecture), "--weights", str(weights), *for_it]) == 0
+    certificate = f"{out}.certificate.json"
+    recorded = json.loads(Path(certificate).read_text())["input"]["weights"]
+    assert (recorded["path"], len(recorded["files"])) == (str(weights), 2)
+    assert main(["fix", "--verify", certificate]) == 0
+    for file in tmp_path.glob("*.ckpt.*"):
+        file.rename(file.with_name(file.name.replace("sequential-2.8.4", "moved")))
+    assert main(["fix", "--verify", certificate]) == 2
+    assert "--weights FILE" in capsys.readouterr().err
+    moved = ["--weights", str(tmp_path / "moved.ckpt")]
+    assert main(["fix", "--verify", certificate, *moved]) == 0
+    data = tmp_path / "moved.ckpt.data-00000-of-00001"
+    data.write_bytes(data.read_bytes()[:-1] + b"!")
+    assert main(["fix", "--verify", certificate, *moved]) == 1
 
 
 def test_weights_of_another_architecture_are_refused():

@@ -60,8 +60,8 @@ def _in_keras_2(training: Mapping[str, Json], release: KerasRelease) -> Iterator
         if name not in BY_SHAPE and not any(release.find(table, name) for table in tables):
             raised = objects.unknown(f"{kind} function", name, "", by_name=True)
             yield Raised(raised.error, raised.text, UnknownKerasObject(kind=kind, object_name=name))
-    for _, value in _settings(training):
-        known = release.find("metric", str(value.get("class_name"))) if isinstance(value, Mapping) else None
+    for kind, value in _settings(training):
+        known = release.find(kind, str(value.get("class_name"))) if isinstance(value, Mapping) else None
         if known is not None and known.rest == CLOSED and isinstance(value.get("config"), Mapping):
             yield from objects.arguments(known, value["config"], "")
 

@@ -49,6 +49,9 @@ class Certificate(RenderedResult):
     source_files: dict[str, str] = field(default_factory=dict)
     """The SHA-256 of each file of the original, by name."""
     output_files: dict[str, str] = field(default_factory=dict)
+    weights: str = ""
+    """The weights of the original, if they were saved apart from its architecture."""
+    weights_files: dict[str, str] = field(default_factory=dict)
     tags: Sequence[str] = ()
     """The tags of the MetaGraph of the original."""
     signature_changes: dict[str, Any] = field(default_factory=dict)

@@ -54,6 +54,8 @@ class CertificateRecord:
     """The tags of the MetaGraph of the original."""
     signature_changes: dict[str, Any] = field(default_factory=dict)
     """How the signatures of the original were changed before the rewrite."""
+    weights: ModelRecord | None = None
+    """The weights of the original, if they were saved apart from its architecture."""
 
 
 JSON_KINDS: dict[type, str] = {
@@ -110,6 +112,9 @@ def _record(name: str, document: dict[str, Any]) -> CertificateRecord:
         bool(runs.get("ran")),
         _texts(source.get("tags", []), "input.tags"),
         _is(source.get("signature_changes", {}), dict, "input.signature_changes"),
+        _model(_is(source["weights"], dict, "input.weights"), "input.weights")
+        if "weights" in source
+        else None,
     )
 
 

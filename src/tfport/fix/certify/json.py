@@ -16,6 +16,7 @@ from tfport.fix.certify.trials import GENERATOR
 from tfport.fix.certify.verification import HOW, AnswerComparison, Verification
 from tfport.fix.journal import NodeChange
 from tfport.formats.digests import HOW as DIGEST
+from tfport.formats.digests import model_digest
 from tfport.rendering import json_of
 
 VERSION = 1
@@ -61,6 +62,7 @@ def certificate_json(certificate: Certificate) -> dict[str, Any]:
             "files": certificate.source_files,
             "tags": list(certificate.tags),
             **({"signature_changes": changes} if (changes := certificate.signature_changes) else {}),
+            **({"weights": _weights(certificate)} if certificate.weights else {}),
         },
         "output": {
             "path": certificate.output,
@@ -73,6 +75,11 @@ def certificate_json(certificate: Certificate) -> dict[str, Any]:
         "changes": list(map(_change, certificate.changes)),
         **verification_json(certificate.verification),
     }
+
+
+def _weights(certificate: Certificate) -> dict[str, Any]:
+    sha256 = model_digest(certificate.weights, certificate.weights_files)
+    return {"path": certificate.weights, "sha256": sha256, "files": certificate.weights_files}
 
 
 def _change(change: NodeChange) -> dict[str, Any]:

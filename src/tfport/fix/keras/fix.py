@@ -28,12 +28,14 @@ from tfport.errors import CannotRun, Error
 from tfport.fix.attempt import FixAttempt, ModelForm
 from tfport.fix.certify.verify import Progress, verify
 from tfport.fix.journal import Journal
+from tfport.fix.keras.compile_arguments import CompileArguments, compile_arguments
 from tfport.fix.keras.config_writer import ConfigWriter
 from tfport.fix.keras.dialect import Dialect
 from tfport.fix.keras.inner_shapes import with_called_shapes
 from tfport.fix.keras.keras_runner import KerasRunner
 from tfport.fix.keras.named_as_keras import compared_form, has_signature
-from tfport.fix.keras.operators import with_operators_of
+from tfport.fix.keras.op_nodes import NODE_LAYER, with_functions
+from tfport.fix.keras.operators import with_functions_of, with_operators_of
 from tfport.fix.keras.replacements import HARD_SIGMOID, with_causal_masks_of, with_explicit_hard_sigmoid
 from tfport.fix.keras.tried_releases import is_tried
 from tfport.fix.keras.weights import WeightTransfer, by_layer, by_path, scaled_cells
@@ -48,6 +50,7 @@ from tfport.formats.keras.write import write_archive, write_h5
 from tfport.formats.output import new_path
 from tfport.frontends.keras.build import ModelBuilder
 from tfport.frontends.keras.config import (
+    SEQUENTIAL,
     LayerCall,
     LayerConfig,
     ModelConfig,
@@ -57,6 +60,8 @@ from tfport.frontends.keras.config import (
 )
 from tfport.frontends.keras.instance import KerasModel, LayerInstance
 from tfport.frontends.keras.layer_order import layers_in_order
+from tfport.frontends.keras.saved_model import NORMALIZATION, learned_sizes
+from tfport.frontends.keras.tensor import flat_tensors
 from tfport.frontends.keras.version import KerasVersion
 from tfport.frontends.load import load_any_model
 from tfport.graph.model import Model
@@ -67,6 +72,11 @@ Write = Callable[[Path], None]
 NO_SIGNATURE = (
     "The SavedModel has no signature: the file is compared with the layers of its configuration, not with "
     "its graph."
+)
+
+LEARNED_SIZES = (
+    "Inputs of an open size have the one that Normalization learned; the SavedModel also takes size 1 and "
+    "repeats it."
 )
 
 
@@ -131,6 +141,8 @@ def fix_keras(
         written.require_graph()
         if original is not None and not has_signature(original):
             rewrite.journal.changed("without a signature", NO_SIGNATURE, [("", "")])
+        if original is not None and (sizes := learned_sizes(original)):
+            rewrite.journal.changed("learned sizes", LEARNED_SIZES, [(name, NORMALIZATION) for name in sizes])
         attempt = FixAttempt(ModelForm.KERAS, written, rewrite.journal, _checked(written, target))
         needed = _needed_beside_keras(attempt.report)
         if not attempt.runs and not needed:
@@ -191,12 +203,17 @@ class _Rewrite:
         renamed = with_explicit_hard_sigmoid(layers, old, dialect)
         masked = [] if dialect.is_3 else without_implied_masks(layers)
         with_causal_masks_of(layers, dialect)
+        if dialect.layer(NODE_LAYER) is None:
+            with_functions(layers)
         operators = with_operators_of(layers, dialect)
+        missing = [] if dialect.is_3 else with_functions_of(layers, dialect)
         with_called_shapes(layers, root)
         sort_layers(layers)
         writer = ConfigWriter(dialect, file.where)
         self.config: Json = writer.model(layers, root)
-        self.refused = list(dict.fromkeys(writer.refused))
+        self.refused = list(dict.fromkeys([*missing, *writer.refused]))
+        outputs = 1 if layers.class_name == SEQUENTIAL else len(list(flat_tensors(layers.outputs)))
+        self.arguments = compile_arguments(file, dialect, outputs) if file.training else CompileArguments()
         self._note(writer, renamed, scaled_cells(root, old, dialect.semantics), file)
         says = f"Masks are not written: {dialect.release.name} passes them from layer to layer itself."
         self.journal.changed("implied masks", says, [(layer, MASK) for layer in masked])
@@ -215,11 +232,13 @@ class _Rewrite:
 
     def write(self, path: Path) -> None:
         assert self.root is not None
+        training = self.arguments.stored
         if self.dialect.is_3:
-            write_archive(path, self.config, by_path(self.root, self.arrays), self.dialect.version)
+            config = {**self.config, "compile_config": training} if training is not None else self.config
+            write_archive(path, config, by_path(self.root, self.arrays), self.dialect.version)
         else:
             lists = by_layer(self.root, self.arrays, self.dialect)
-            write_h5(path, self.config, lists, self.dialect.version)
+            write_h5(path, self.config, lists, self.dialect.version, training)
 
     def _note(
         self, writer: ConfigWriter, renamed: dict[str, str], scaled: list[str], file: KerasFile
@@ -240,8 +259,18 @@ class _Rewrite:
         changed("hard_sigmoid as layers", f"{why} it is written as Rescaling and ReLU.", nodes, ROUNDING)
         nodes = [(layer, HARD_SIGMOID) for layer in scaled]
         changed("scaled gates", f"{why} the weights of its gates are scaled.", nodes, ROUNDING)
-        if file.training is not None:
-            changed("without training", "The optimizer and the settings of compile are left out.", [("", "")])
+        self._note_training(file)
+
+    def _note_training(self, file: KerasFile) -> None:
+        changed, why = self.journal.changed, self.arguments.why
+        if self.arguments.stored is not None:
+            says = "The arguments of compile are written; the state of the optimizer is left out."
+            changed("new optimizer", says, [("", "")])
+            says = f"Metrics that {self.dialect.release.name} does not have are left out."
+            changed("without metrics", says, [("", metric) for metric in self.arguments.dropped])
+        elif file.training:
+            says = f"The optimizer and the settings of compile are left out: {why}."
+            changed("without training", says, [("", "")])
 
 
 def sort_layers(model: ModelConfig) -> None:

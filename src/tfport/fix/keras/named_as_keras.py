@@ -13,7 +13,7 @@ from tfport.errors import CannotRun
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.frontends.keras.build import SIGNATURE
 from tfport.frontends.keras.instance import KerasModel
-from tfport.frontends.keras.saved_model import keras_model_of
+from tfport.frontends.keras.saved_model import keras_model_of, learned_sizes
 from tfport.graph.model import INIT_SIGNATURE, Model
 from tfport.startup.dataclass import replace
 
@@ -32,7 +32,11 @@ def compared_form(saved: Model, written: Model, keras: KerasModel | None = None)
 
 
 def named_as_keras(saved: Model, keras: Model) -> Model:
-    """The SavedModel with `serving_default` alone, its inputs and outputs named as in the Keras model."""
+    """The SavedModel with `serving_default` alone, its inputs and outputs named as in the Keras model.
+
+    Inputs whose size a layer learned have that size: the graph repeats an axis of size 1, which no Keras file
+    can say.
+    """
     if SIGNATURE not in saved.meta.signature_def:
         raise CannotRun(
             f"{saved.where}: the SavedModel has no signature `{SIGNATURE}` to compare the Keras file with; "
@@ -44,8 +48,11 @@ def named_as_keras(saved: Model, keras: Model) -> Model:
     meta.signature_def.clear()
     renamed = meta.signature_def[SIGNATURE]
     renamed.method_name = own.method_name
+    sizes = learned_sizes(saved)
     for name, info in _renamed(own.inputs, wanted.inputs, saved.where, "inputs"):
         renamed.inputs[name].CopyFrom(info)
+        if name in sizes:
+            renamed.inputs[name].tensor_shape.dim[-1].size = sizes[name]
     for name, info in _renamed(own.outputs, wanted.outputs, saved.where, "outputs"):
         renamed.outputs[name].CopyFrom(info)
     if INIT_SIGNATURE in saved.meta.signature_def:

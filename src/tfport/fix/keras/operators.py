@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
+from tfport.atlas.python_names import presence
+from tfport.atlas.versions import version_key
 from tfport.fix.keras.dialect import Dialect
 from tfport.formats.keras.records import Json
 from tfport.frontends.keras.config import LayerCall, LayerConfig, ModelConfig, every_ref
@@ -37,6 +39,8 @@ math.less                          numpy.Less          y
 math.less_equal                    numpy.LessEqual     y
 math.logical_and                   numpy.LogicalAnd    y
 math.logical_or                    numpy.LogicalOr     y
+math.equal                         numpy.Equal         y
+math.not_equal                     numpy.NotEqual      y
 linalg.matmul                      numpy.Matmul        b
 where                              numpy.Where         x y
 __operators__.getitem              numpy.GetItem       slice_spec
@@ -57,7 +61,15 @@ ones_like                          numpy.OnesLike
 zeros_like                         numpy.ZerosLike
 math.erf                           math.Erf
 math.rsqrt                         math.Rsqrt
+math.log1p                         numpy.Log1p
+math.expm1                         numpy.Expm1
 nn.relu                            nn.Relu
+nn.silu,nn.swish                   nn.Silu             beta=1.0
+nn.elu                             nn.Elu              >alpha=1.0
+nn.selu                            nn.Selu
+nn.gelu                            nn.Gelu             approximate>approximate=False
+nn.softsign                        nn.Softsign
+nn.log_softmax                     nn.LogSoftmax       axis>axis=-1
 nn.relu6                           nn.Relu6
 math.sigmoid                       nn.Sigmoid
 math.softplus                      nn.Softplus
@@ -72,12 +84,17 @@ math.reduce_sum                    numpy.Sum           axis>axis=None keepdims>k
 math.reduce_prod                   numpy.Prod          axis>axis=None keepdims>keepdims=False
 math.reduce_max                    numpy.Max           axis>axis=None keepdims>keepdims=False
 math.reduce_min                    numpy.Min           axis>axis=None keepdims>keepdims=False
+math.reduce_std                    numpy.Std           axis>axis=None keepdims>keepdims=False
+math.reduce_variance               numpy.Var           axis>axis=None keepdims>keepdims=False
+math.reduce_any                    numpy.Any           axis>axis=None keepdims>keepdims=False
+math.reduce_all                    numpy.All           axis>axis=None keepdims>keepdims=False
 reshape                            numpy.Reshape       shape>newshape
 compat.v1.transpose,transpose      numpy.Transpose     perm>axes=None conjugate=False
 expand_dims                        numpy.ExpandDims    axis>axis
 compat.v1.squeeze,squeeze          numpy.Squeeze       axis>axis=None
 concat                             numpy.Concatenate   axis>axis
 stack                              numpy.Stack         axis>axis=0
+unstack                            core.Unstack        num>num=None axis>axis=0
 split                              numpy.Split         num_or_size_splits>indices_or_sections axis>axis=0
 tile                               numpy.Tile          multiples>repeats
 repeat                             numpy.Repeat        repeats>repeats axis>axis=None
@@ -142,6 +159,34 @@ def with_operators_of(model: ModelConfig, dialect: Dialect) -> list[str]:
                 changed.append(layer.name)
                 break
     return changed
+
+
+def with_functions_of(model: ModelConfig, dialect: Dialect) -> list[str]:
+    """Use names of functions that the TensorFlow of a release has; returns what it does not have at all."""
+    missing = []
+    for layer in model.layers:
+        if layer.model is not None:
+            missing += with_functions_of(layer.model, dialect)
+        function = layer.config.get("function") if layer.class_name == FUNCTION_LAYER else None
+        if not isinstance(function, str) or _has_function(function, dialect):
+            continue
+        others = next((known.functions for known in table() if function in known.functions), ())
+        other = next((name for name in others if _has_function(name, dialect)), None)
+        if other is None:
+            missing.append(f"layer `{layer.name}`: {dialect.release.name} has no function tf.{function}")
+        else:
+            layer.config = {**layer.config, "function": other}
+    return missing
+
+
+def _has_function(function: str, dialect: Dialect) -> bool:
+    """Whether TensorFlow has a function, as far as its names are recorded."""
+    module, _, name = f"tensorflow.{function}".rpartition(".")
+    found = presence(module, name)
+    release = version_key(".".join(dialect.release.version.split(".")[:2]))
+    return found is None or any(
+        version_key(first) <= release <= version_key(last) for first, last in found.spans
+    )
 
 
 def _to_3(operator: Operator, layer: LayerConfig) -> bool:

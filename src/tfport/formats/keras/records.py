@@ -110,5 +110,7 @@ class KerasFile:
     assets: Mapping[str, bytes] = field(default_factory=dict)
     """Small files inside the archive, such as vocabularies, by path."""
     unsafe: list[UnsafeContent] = field(default_factory=list)
+    weights_from: str = ""
+    """Where the weights are, if they were saved apart from the architecture."""
     notes: list[str] = field(default_factory=list)
     """Which file the weights were taken from, or why none was; one sentence each."""

@@ -31,11 +31,18 @@ Arrays = Sequence[tuple[str, "NDArray[Any]"]]
 """Arrays with their names."""
 
 
-def write_h5(path: Path, config: Json, layers: Mapping[str, Arrays], version: str) -> None:
-    """Write a whole model; `layers` has the arrays of every layer of the outermost model."""
+def write_h5(
+    path: Path, config: Json, layers: Mapping[str, Arrays], version: str, training: Json = None
+) -> None:
+    """Write a whole model; `layers` has the arrays of every layer of the outermost model.
+
+    `training` has the arguments of `compile`, if the model is compiled when it is loaded.
+    """
     with _new_file(path) as file:
         _describe(file, version)
         file.attrs["model_config"] = json.dumps(config).encode()
+        if training is not None:
+            file.attrs["training_config"] = json.dumps(training).encode()
         group = file.create_group("model_weights")
         _describe(group, version)
         _names(group, "layer_names", list(layers))

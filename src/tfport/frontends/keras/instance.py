@@ -79,6 +79,16 @@ class LayerInstance:
             yield from child.every_weight()
 
 
+@dataclass(frozen=True, slots=True)
+class OwnedWeight:
+    """A weight with the layers that it is in."""
+
+    layers: tuple[LayerInstance, ...]
+    """Outermost first; the last one has the weight."""
+    name: str
+    """Its name inside the layer."""
+
+
 @dataclass
 class KerasModel(Model):
     """A model read from a Keras file: its graph, and the layers that the graph was built from."""

@@ -25,6 +25,7 @@ def separate_weights(architecture: ModelLocation, weights: ModelLocation, ops: O
     file = _architecture(architecture, ops)
     file.weights, version = _weights(weights, ops)
     file.keras_version = file.keras_version or version
+    file.weights_from = weights.where
     file.notes = [f"the weights are those of {weights.where}"]
     if file.layout not in ("json", "keras", "h5"):
         file.layout = "json"

@@ -192,3 +192,39 @@ def backend_functions(k):
         raise Missing("symbolic operators")
     b = k.backend
     return k.Model(x, b.sqrt(b.mean(b.square(x), axis=1)) + b.clip(b.sum(x, axis=1), 0, 1))
+
+
+both(
+    "activations",
+    lambda tf, x: [tf.nn.silu(x), tf.nn.elu(x), tf.nn.selu(x), tf.nn.gelu(x), tf.nn.softsign(x)],
+    lambda ops, x: [ops.silu(x), ops.elu(x), ops.selu(x), ops.gelu(x, approximate=False), ops.softsign(x)],
+)
+both("log_softmax", lambda tf, x: tf.nn.log_softmax(x), lambda ops, x: ops.log_softmax(x))
+both(
+    "log1p",
+    lambda tf, x: tf.math.log1p(tf.abs(x)) + tf.math.expm1(x),
+    lambda ops, x: ops.log1p(ops.abs(x)) + ops.expm1(x),
+)
+both(
+    "equality",
+    lambda tf, x, y: [tf.math.equal(tf.sign(x), tf.sign(y)), tf.math.not_equal(tf.sign(x), 1.0)],
+    lambda ops, x, y: [ops.equal(ops.sign(x), ops.sign(y)), ops.not_equal(ops.sign(x), 1.0)],
+    inputs=2,
+)
+both(
+    "unstack",
+    lambda tf, x: tf.unstack(x, axis=-1),
+    lambda ops, x: ops.unstack(x, axis=-1),
+    shape=(4, 3),
+)
+both(
+    "spread",
+    lambda tf, x: [tf.math.reduce_std(x, axis=1), tf.math.reduce_variance(x, axis=-1, keepdims=True)],
+    lambda ops, x: [ops.std(x, axis=1), ops.var(x, axis=-1, keepdims=True)],
+    shape=(4, 3),
+)
+both(
+    "any_and_all",
+    lambda tf, x: [tf.math.reduce_any(x > 0.0, axis=1), tf.math.reduce_all(x < 1.0, axis=1)],
+    lambda ops, x: [ops.any(x > 0.0, axis=1), ops.all(x < 1.0, axis=1)],
+)
