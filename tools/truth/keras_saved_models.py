@@ -1,6 +1,8 @@
 """Prove what `tfport fix` makes of Keras SavedModels: real TensorFlow and real Keras answer, file by file.
 
+    PYTHON_WITH_TENSORFLOW tools/truth/keras_subclassed_make.py OUT            makes subclassed models
     python tools/truth/keras_saved_models.py write TARGET SUFFIX OUT MODEL…    files and ten inputs, OUT/0/…
+    python tools/truth/keras_saved_models.py write_graph …                     the same with `--as-graph`
     PYTHON_WITH_TENSORFLOW tools/truth/keras_saved_models_answer.py tensorflow OUT    the SavedModels answer
     PYTHON_WITH_KERAS tools/truth/keras_saved_models_answer.py keras OUT              the files answer
     python tools/truth/keras_saved_models.py compare OUT KEY                   adds to the record, as KEY
@@ -34,7 +36,11 @@ RECORD = Path("tests/truth/keras_saved_models.json")
 PAGE = Path("docs/evidence/keras.md")
 
 
-def write(target: str, suffix: str, out: str, *models: str) -> None:
+def write_graph(target: str, suffix: str, out: str, *models: str) -> None:
+    write(target, suffix, out, *models, as_graph=True)
+
+
+def write(target: str, suffix: str, out: str, *models: str, as_graph: bool = False) -> None:
     """Rewrite each model, and write the inputs that the written file and the original are asked."""
     rows = []
     for number, argument in enumerate(models):
@@ -43,7 +49,7 @@ def write(target: str, suffix: str, out: str, *models: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         row: dict[str, object] = {"model": path, "name": name or path, "folder": str(folder)}
         try:
-            row |= written(path, target, folder / f"model{suffix}")
+            row |= written(path, target, folder / f"model{suffix}", as_graph)
         except tfport.Error as error:
             row |= {"outcome": "refused", "why": plain(str(error), path)}
         except Exception:
@@ -53,9 +59,9 @@ def write(target: str, suffix: str, out: str, *models: str) -> None:
     Path(out, "written.json").write_text(json.dumps({"target": target, "rows": rows}, indent=1))
 
 
-def written(path: str, target: str, file: Path) -> dict[str, object]:
+def written(path: str, target: str, file: Path, as_graph: bool) -> dict[str, object]:
     saved = tfport.load(path)
-    fixed = tfport.fix(saved, on=target, output=str(file))
+    fixed = tfport.fix(saved, on=target, output=str(file), as_graph=as_graph)
     if not fixed.ok:
         return {"outcome": "refused", "why": plain("; ".join(fixed.remaining) or fixed.verdict, path)}
     file.unlink(missing_ok=True)
@@ -210,4 +216,4 @@ def short(why: str) -> str:
 
 
 if __name__ == "__main__":
-    {"write": write, "compare": compare, "page": page}[sys.argv[1]](*sys.argv[2:])
+    {"write": write, "write_graph": write_graph, "compare": compare, "page": page}[sys.argv[1]](*sys.argv[2:])
