@@ -14,12 +14,14 @@ from tfport.errors import CannotRun, Error, UnreadableFile
 from tfport.fix.certify.verify import Progress
 from tfport.fix.export import frozen_model, saved_with
 from tfport.fix.keras.fix import FixedKeras, fix_keras
+from tfport.fix.keras.traced.op_layers import NO_LAYER
 from tfport.fix.keras.traced.traced_models import (
     TracedFile,
     graph_as_model,
     traced_model,
     with_traced_layers,
 )
+from tfport.fix.keras.traced.values import AS_GRAPH
 from tfport.fix.options import FixOptions
 from tfport.formats.format import ModelLocation
 from tfport.formats.saved_model.signature import SAVED_MODEL
@@ -28,7 +30,7 @@ from tfport.frontends.keras.keras_model import keras_model
 from tfport.frontends.keras.saved_model import FILE, keras_file_of, keras_model_of
 from tfport.graph.model import Model
 
-HINT = "`--as-graph` writes the graph itself as operations of Keras"
+HINT = "`--as-graph` writes the graph as operations of Keras"
 
 
 def fix_graph_to_keras(
@@ -50,8 +52,10 @@ def fix_graph_to_keras(
             reasons.append(str(error))
         else:
             if not keras.no_graph:
-                return fix_keras(keras, target, output, options, progress, original=model)
-            reasons.append(keras.no_graph)
+                different = fix_keras(keras, target, output, options, progress, original=model)
+                if different.ok or different.verification is not None:
+                    return different
+            reasons.append(keras.no_graph or "; ".join(different.remaining if different else ()))
     for attempt in _attempts(model, options):
         try:
             original, traced = attempt()
@@ -97,6 +101,8 @@ def _graph(model: Model, options: FixOptions) -> tuple[Model, TracedFile]:
 
 
 def _sentence(model: Model, reasons: list[str], options: FixOptions) -> str:
-    """Why nothing could be written, each reason once."""
-    plain = dict.fromkeys(reason.removeprefix(f"{model.where}: ") for reason in reasons)
-    return f"{model.where}: {'; '.join(plain)}{'' if options.as_graph else f'; {HINT}'}"
+    """Why nothing could be written: what the file lacks, then why its graph is no Keras model."""
+    plain = list(dict.fromkeys(reason.removeprefix(f"{model.where}: ") for reason in reasons))
+    plain = [*plain[:2], *plain[-1:]] if options.as_graph and len(plain) > 2 else plain[:2]
+    helps = not options.as_graph and not any(AS_GRAPH in reason or NO_LAYER in reason for reason in plain)
+    return f"{model.where}: {'; '.join([*plain, HINT] if helps else plain)}"

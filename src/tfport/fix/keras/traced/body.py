@@ -17,7 +17,6 @@ from tfport.graph.attrs import FunctionRef
 from tfport.graph.graph import Graph, Node, Value
 from tfport.graph.inline import callee, inline
 from tfport.graph.model import Model
-from tfport.graph.reach import needed_by
 from tfport.graph.shapes import Shape
 from tfport.startup.dataclass import dataclass, field
 
@@ -99,6 +98,18 @@ def traced_body(saved: SavedLayers, model: Model, number: int) -> TracedBody:
     return body
 
 
+def data_needed_by(ends: Iterable[Node]) -> set[Node]:
+    """The nodes whose values some nodes need; what only must run before them does not count."""
+    waiting = list(ends)
+    needed = set(waiting)
+    while waiting:
+        for value in waiting.pop().inputs:
+            if value.node not in needed:
+                needed.add(value.node)
+                waiting.append(value.node)
+    return needed
+
+
 def _specs(value: pb.StructuredValue) -> Iterator[pb.TensorSpecProto]:
     """The tensors among the arguments of a traced function, in their order."""
     kind = value.WhichOneof("kind")
@@ -122,7 +133,9 @@ def _output_names(value: pb.StructuredValue, count: int) -> list[str]:
 def _inline(body: TracedBody, saved: SavedLayers, ends: Sequence[Node]) -> None:
     """Inline calls until only those of known layers are left."""
     for _ in range(DEEPEST):
-        calls = [node for node in needed_by(ends) if node not in body.regions and callee(node) is not None]
+        calls = [
+            node for node in data_needed_by(ends) if node not in body.regions and callee(node) is not None
+        ]
         if not calls:
             return
         for call in calls:
@@ -144,7 +157,7 @@ def _inline(body: TracedBody, saved: SavedLayers, ends: Sequence[Node]) -> None:
 
 def _find_scopes(body: TracedBody, saved: SavedLayers, ends: Sequence[Node]) -> None:
     """Find the calls of known layers that are inlined, by their variables and name scopes."""
-    needed = {node for node in needed_by(ends) if node not in body.regions}
+    needed = {node for node in data_needed_by(ends) if node not in body.regions}
     scopes: dict[str, SavedLayer] = {}
     for node in needed:
         for value in node.inputs:

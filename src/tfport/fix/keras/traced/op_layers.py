@@ -72,6 +72,7 @@ REDUCTIONS = {
     "Max": "math.reduce_max",
     "Min": "math.reduce_min",
 }
+NO_LAYER = "no layer and no operation of Keras computes it"
 EVERYTHING = {"start": None, "stop": None, "step": None}
 
 
@@ -346,7 +347,7 @@ def with_weights(op: str) -> OpLayer:
     def make(t: TracedValues, node: Node) -> Any:
         found = weighted(t, node)
         if found is None and plain is None:
-            raise t.refuse(node, "no layer of Keras computes it with these inputs and options")
+            raise t.refuse(node, f"{NO_LAYER} with these inputs and options")
         return found if found is not None or plain is None else plain(t, node)
 
     return make

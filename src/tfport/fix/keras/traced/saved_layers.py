@@ -15,12 +15,14 @@ from tfport.formats.keras.records import Json, StoredWeights, TrackedObject
 from tfport.formats.keras.saved_model import metadata_of_objects
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.frontends.keras.config import INPUT_LAYER, SEQUENTIAL, LayerConfig, layer_config
-from tfport.frontends.keras.layer import find_layer, options_of
+from tfport.frontends.keras.layer import FUNCTION_LAYERS, find_layer, options_of
 from tfport.frontends.keras.tracked import NOT_OF_LAYERS
 from tfport.graph.model import Model
 from tfport.startup.dataclass import dataclass
 
 CALL = "__call__"
+OF_NODES = ("TensorFlowOpLayer", "AddLoss", "AddMetric", *FUNCTION_LAYERS)
+"""Layers for single nodes, and for what only training does: nodes of a trace say the same."""
 LAYER_FUNCTION = re.compile(r"__inference_(.+)_layer_call_(?:and_return_conditional_losses|fn)_\d+")
 
 
@@ -144,7 +146,7 @@ def _saved_layer(number: int, stored: Mapping[str, Json], where: str) -> SavedLa
 def is_known(layer: LayerConfig) -> bool:
     if layer.model is not None:
         return all(is_known(inner) for inner in layer.model.layers)
-    declared = find_layer(layer)
+    declared = find_layer(layer) if layer.class_name not in OF_NODES else None
     # a custom class may have the name of one of Keras, but not its options
     fits = declared is not None and (not declared.checks_options or not options_of(declared, layer.config)[1])
     return layer.class_name == INPUT_LAYER or fits

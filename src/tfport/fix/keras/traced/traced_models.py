@@ -11,7 +11,7 @@ from typing import Any
 
 from tfport.errors import CannotRun
 from tfport.fix.keras.traced.body import TracedBody, traced_body
-from tfport.fix.keras.traced.saved_layers import SavedLayers, is_known
+from tfport.fix.keras.traced.saved_layers import OF_NODES, SavedLayers, is_known
 from tfport.fix.keras.traced.translate import Translation
 from tfport.formats.keras.records import BY_OBJECT, Json, KerasFile, StoredWeights, TrackedObject
 from tfport.frontends.keras.config import layer_config, model_config
@@ -40,6 +40,8 @@ def with_traced_layers(model: Model, file: KerasFile, *, constants: bool) -> Tra
     done = TracedFile(file)
     model_config(file.config, file.where)  # refuses subclassed models
     config = _with_models(file.config, saved, model.copy(), done, constants)
+    if not done.traced:
+        raise CannotRun(f"{file.where}: it has no custom layers")
     done.file = replace(file, config=config, unsafe=[])
     return done
 
@@ -53,7 +55,7 @@ def _with_models(stored: Json, saved: SavedLayers, work: Model, done: TracedFile
         layer = layer_config(entry, saved.model.where)
         if layer.model is not None:
             layers.append(_with_models(entry, saved, work, done, constants))
-        elif is_known(layer):
+        elif is_known(layer) or layer.class_name in OF_NODES:
             layers.append(entry)
         else:
             layers.append({**entry, **_as_model(layer.name, layer.class_name, saved, work, done, constants)})
@@ -83,6 +85,8 @@ def _as_model(
 
 def traced_model(model: Model, file: KerasFile, *, constants: bool) -> TracedFile:
     """The traced call of a whole model as a functional model."""
+    if file.weights is None:
+        raise CannotRun(f"{file.where}: the checkpoint with its weights is missing")
     saved = SavedLayers(model, file.weights)
     name = saved.layers[0].name if 0 in saved.layers else "model"
     body = traced_body(saved, model.copy(), 0)

@@ -13,17 +13,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfport.errors import CannotRun
-from tfport.fix.keras.traced.body import LayerRegion, TracedBody
+from tfport.fix.keras.traced.body import LayerRegion, TracedBody, data_needed_by
 from tfport.fix.keras.traced.functional import FunctionalModel, NewLayer
-from tfport.fix.keras.traced.op_layers import OP_LAYERS
+from tfport.fix.keras.traced.op_layers import NO_LAYER, OP_LAYERS
 from tfport.fix.keras.traced.saved_layers import SavedLayer, SavedLayers
 from tfport.fix.keras.traced.values import Handle, Sizes, TracedValues, Weight
 from tfport.formats.keras.records import TrackedObject
 from tfport.frontends.keras.config import TensorRef
+from tfport.frontends.keras.saved_model import constant_of_object
 from tfport.graph.constants import constant
 from tfport.graph.graph import Node, Value
 from tfport.graph.op_facts.kinds import PASSING
-from tfport.graph.reach import in_order, needed_by
+from tfport.graph.reach import in_order
 from tfport.runtime.evaluate import evaluated
 from tfport.runtime.state import State
 
@@ -48,7 +49,7 @@ class Translation(TracedValues):
     def run(self) -> FunctionalModel:
         for name, value in self.body.inputs.items():
             self.values[value] = self.functional.input(name, self.inferred.shape(value), value.dtype)
-        for node in in_order(self.body.graph, needed_by([value.node for value in self.body.outputs])):
+        for node in in_order(self.body.graph, data_needed_by([value.node for value in self.body.outputs])):
             if node.output(0) not in self.values:
                 self._translate(node)
         named = len(self.body.outputs) > 1
@@ -70,7 +71,7 @@ class Translation(TracedValues):
                 self._call(region)
             return
         if node in self.body.variables:
-            values[node.output(0)] = Handle(self.body.variables[node])
+            values[node.output(0)] = self._captured(self.body.variables[node])
         elif (tensor := constant(node.output(0))) is not None:
             values[node.output(0)] = tensor.numpy()
         elif node.op in READS and isinstance(handle := values.get(node.inputs[0]), Handle):
@@ -89,7 +90,7 @@ class Translation(TracedValues):
         partial = [v for v in node.inputs if isinstance(self.values.get(v), Sizes)]
         if make is None or (partial and node.output(0) in self.inferred.elements):
             if make is None and node.output(0) not in self.inferred.elements:
-                raise self.refuse(node, "no layer and no operation of Keras computes it")
+                raise self.refuse(node, NO_LAYER)
             return False
         result = make(self, node)
         results = result if isinstance(result, list) else [result]
@@ -121,6 +122,12 @@ class Translation(TracedValues):
             assert result is not None
             self.values[value] = Weight.of(weights[0].name, result) if weights else result
         return True
+
+    def _captured(self, number: int) -> Handle | NDArray[Any]:
+        """A variable, or a constant that the traced function takes from outside."""
+        assert self.saved is not None
+        found = constant_of_object(self.saved.model, number)
+        return Handle(number) if found is None else found.read()
 
     def _weight(self, handle: Handle, node: Node) -> Weight:
         return self.weight_of(handle.number, node)
