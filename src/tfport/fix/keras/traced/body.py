@@ -25,6 +25,9 @@ SINGLE_READ = ("Dense", "Conv", "Embedding", "Normalization")
 """Parts of the names of classes that read each weight once in a call."""
 
 
+Inputs = list[tuple[int, str]]
+
+
 @dataclass(slots=True)
 class LayerRegion:
     """Nodes that are one call of a known layer."""
@@ -61,13 +64,23 @@ class TracedBody:
     """By each node of the region."""
 
 
-def traced_body(saved: SavedLayers, model: Model, number: int) -> TracedBody:
-    """The body of the call of a layer. `model` is a copy, whose graph gets the nodes."""
+def traced_body(saved: SavedLayers, model: Model, number: int, inputs: Inputs | None = None) -> TracedBody:
+    """The body of the call of a layer with these inputs. `model` is a copy, whose graph gets the nodes."""
     layer = saved.layers[number]
-    found = saved.call_function(number)
-    if found is None or found[0] not in model.graph.library.functions:
-        raise CannotRun(f"layer `{layer.name}` ({layer.class_name}): no traced call is in the file")
-    name, concrete = found
+    for name, concrete in saved.call_functions(number):
+        known = name in model.graph.library.functions
+        if known and (inputs is None or inputs == inputs_of(concrete)):
+            return _body(saved, model, name, concrete)
+    raise CannotRun(f"layer `{layer.name}` ({layer.class_name}): no traced call is in the file")
+
+
+def inputs_of(concrete: pb.SavedConcreteFunction) -> Inputs:
+    """The types and shapes of the tensors that a traced function takes, in some order."""
+    specs = _specs(concrete.canonicalized_input_signature)
+    return sorted((spec.dtype, str(Shape.from_proto(spec.shape))) for spec in specs)
+
+
+def _body(saved: SavedLayers, model: Model, name: str, concrete: pb.SavedConcreteFunction) -> TracedBody:
     function = model.graph.library.functions[name]
     body = TracedBody(Graph(model.graph.ops, model.graph.library), {}, [])
     arguments = list(function.args.values())

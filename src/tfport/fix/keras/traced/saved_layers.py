@@ -20,7 +20,8 @@ from tfport.frontends.keras.tracked import NOT_OF_LAYERS
 from tfport.graph.model import Model
 from tfport.startup.dataclass import dataclass
 
-CALL = "__call__"
+CALL, SIGNATURE_CALL = "__call__", "_default_save_signature"
+TracedFunction = tuple[str, pb.SavedConcreteFunction]
 OF_NODES = ("TensorFlowOpLayer", "AddLoss", "AddMetric", *FUNCTION_LAYERS)
 """Layers for single nodes, and for what only training does: nodes of a trace say the same."""
 LAYER_FUNCTION = re.compile(r"__inference_(.+)_layer_call_(?:and_return_conditional_losses|fn)_\d+")
@@ -121,15 +122,14 @@ class SavedLayers:
             return None
         return named[0] if named and named[0].is_known else None
 
-    def call_function(self, number: int) -> tuple[str, pb.SavedConcreteFunction] | None:
-        """The function of a layer's call that is traced for inference; None if there is none."""
+    def call_functions(self, number: int) -> Iterator[TracedFunction]:
+        """The functions of a layer's call that are traced for inference, then that of the signature."""
         children = {child.local_name: child.node_id for child in self.objects.nodes[number].children}
-        function = self.objects.nodes[children.get(CALL, number)].function
-        for name in function.concrete_functions:
-            concrete = self.objects.concrete_functions[name]
-            if not any(_training_flags(concrete.canonicalized_input_signature)):
-                return name, concrete
-        return None
+        for attribute in (CALL, SIGNATURE_CALL):
+            for name in self.objects.nodes[children.get(attribute, number)].function.concrete_functions:
+                concrete = self.objects.concrete_functions[name]
+                if not any(_training_flags(concrete.canonicalized_input_signature)):
+                    yield name, concrete
 
 
 def _saved_layer(number: int, stored: Mapping[str, Json], where: str) -> SavedLayer:

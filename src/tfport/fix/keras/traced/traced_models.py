@@ -14,8 +14,10 @@ from tfport.fix.keras.traced.body import TracedBody, traced_body
 from tfport.fix.keras.traced.saved_layers import OF_NODES, SavedLayers, is_known
 from tfport.fix.keras.traced.translate import Translation
 from tfport.formats.keras.records import BY_OBJECT, Json, KerasFile, StoredWeights, TrackedObject
+from tfport.frontends.keras.build import SIGNATURE
 from tfport.frontends.keras.config import layer_config, model_config
 from tfport.graph.model import Model
+from tfport.graph.shapes import Shape
 from tfport.startup.dataclass import dataclass, field, replace
 
 GRAPH_VERSION = "2.15.0"
@@ -89,7 +91,12 @@ def traced_model(model: Model, file: KerasFile, *, constants: bool) -> TracedFil
         raise CannotRun(f"{file.where}: the checkpoint with its weights is missing")
     saved = SavedLayers(model, file.weights)
     name = saved.layers[0].name if 0 in saved.layers else "model"
-    body = traced_body(saved, model.copy(), 0)
+    signature = model.meta.signature_def.get(SIGNATURE)
+    inputs = None
+    if signature is not None:
+        specs = signature.inputs.values()
+        inputs = sorted((spec.dtype, str(Shape.from_proto(spec.tensor_shape))) for spec in specs)
+    body = traced_body(saved, model.copy(), 0, inputs)
     translation = Translation(body, name, saved, constants=constants)
     functional = translation.run()
     traced = _file(file, functional.config(), functional.tracked())

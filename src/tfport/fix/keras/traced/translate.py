@@ -22,6 +22,7 @@ from tfport.formats.keras.records import TrackedObject
 from tfport.frontends.keras.config import TensorRef
 from tfport.frontends.keras.saved_model import constant_of_object
 from tfport.graph.constants import constant
+from tfport.graph.dtypes import INT32, INT64
 from tfport.graph.graph import Node, Value
 from tfport.graph.op_facts.kinds import PASSING
 from tfport.graph.reach import in_order
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 READS = ("ReadVariableOp",)
+SHAPED = ("Reshape", "Conv2DBackpropInput")
+"""Ops whose result has a shape that an input states: inference knows it."""
+SIZES = (INT32, INT64)
 NUMBERED = re.compile(r"(.+?)_\d+")
 ATTENTION = "MultiHeadAttention"
 QUERY, KEY, VALUE = "query", "key", "value"
@@ -86,12 +90,16 @@ class Translation(TracedValues):
             values.update((value, Sizes(self.inferred.elements[value])) for value in outputs)
 
     def _op_layers(self, node: Node) -> bool:
+        """Make the layers of a node; False if it only computes sizes that are not known."""
         make = OP_LAYERS.get(node.op)
-        partial = [v for v in node.inputs if isinstance(self.values.get(v), Sizes)]
-        if make is None or (partial and node.output(0) in self.inferred.elements):
-            if make is None and node.output(0) not in self.inferred.elements:
-                raise self.refuse(node, NO_LAYER)
+        sizes = any(isinstance(self.values.get(value), Sizes) for value in node.inputs)
+        if node.output(0) in self.inferred.elements and (sizes or make is None):
             return False
+        if sizes and node.op not in SHAPED and not node.is_stateful and node.output(0).dtype in SIZES:
+            self.values.update((value, Sizes(())) for value in node.read_outputs)
+            return True
+        if make is None:
+            raise self.refuse(node, NO_LAYER)
         result = make(self, node)
         results = result if isinstance(result, list) else [result]
         for index, found in enumerate(results):
