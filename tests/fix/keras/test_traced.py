@@ -6,6 +6,7 @@ import zipfile
 import numpy as np
 import pytest
 from tests.fix.rule_cases import RuleCase
+from tests.recorded_models import path_of
 from tests.truth_models import model_folder
 
 import tfport
@@ -83,6 +84,12 @@ def test_weights_of_no_layer_are_constants_and_the_certificate_says_so():
 def test_what_keras_cannot_compute_is_refused_by_name(name, why):
     with pytest.raises(tfport.Error, match=why):
         fixed(saved(name), as_graph=True)
+
+
+def test_the_certificate_of_a_frozen_graph_can_be_verified(tmp_path):
+    path = tmp_path / "model.keras"
+    fixed(path_of("frozen"), as_graph=True).save(path)
+    assert tfport.verify_certificate(f"{path}.certificate.json").ok
 
 
 # Ops of a graph as layers and operations
