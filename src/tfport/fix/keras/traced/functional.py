@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfport.formats.keras.records import Json, StoredWeight, TrackedObject
-from tfport.frontends.keras.config import INPUT_LAYER, KERAS_TENSOR, SEQUENTIAL, TensorRef
+from tfport.frontends.keras.config import INPUT_LAYER, KERAS_TENSOR, SEQUENTIAL, TensorRef, every_ref
 from tfport.frontends.keras.layer import FUNCTION_LAYERS
 from tfport.graph.dtypes import DType
 from tfport.graph.shapes import Shape
@@ -93,8 +93,15 @@ class FunctionalModel:
         return self.call(layer, x)
 
     def config(self) -> dict[str, Json]:
-        """The model as files have it."""
-        layers = [self._entry(layer) for layer in self.layers.values()]
+        """The model as files have it, without layers that nothing uses."""
+        used, waiting = set[str](), [*self.inputs, *self.outputs]
+        while waiting:
+            layer = self.layers[waiting.pop().layer]
+            if layer.name not in used:
+                used.add(layer.name)
+                for args, kwargs in layer.calls:
+                    waiting += every_ref([list(args), dict(kwargs)])
+        layers = [self._entry(layer) for layer in self.layers.values() if layer.name in used]
         config = {
             "name": self.name,
             "layers": layers,

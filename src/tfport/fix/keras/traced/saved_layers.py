@@ -149,6 +149,10 @@ def is_known(layer: LayerConfig) -> bool:
     declared = find_layer(layer) if layer.class_name not in OF_NODES else None
     # a custom class may have the name of one of Keras, but not its options
     fits = declared is not None and (not declared.checks_options or not options_of(declared, layer.config)[1])
+    if declared is not None and fits:
+        stored = [layer.config.get(option) for option in declared.wraps]
+        inside = [inner for value in stored for inner in (value if isinstance(value, list) else [value])]
+        fits = all(is_known(layer_config(inner, layer.name)) for inner in inside if inner is not None)
     return layer.class_name == INPUT_LAYER or fits
 
 

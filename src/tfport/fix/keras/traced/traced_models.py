@@ -16,10 +16,12 @@ from tfport.fix.keras.traced.translate import Translation
 from tfport.formats.keras.records import BY_OBJECT, Json, KerasFile, StoredWeights, TrackedObject
 from tfport.frontends.keras.build import SIGNATURE
 from tfport.frontends.keras.config import layer_config, model_config
+from tfport.frontends.keras.version import KerasVersion
 from tfport.graph.model import Model
 from tfport.graph.shapes import Shape
 from tfport.startup.dataclass import dataclass, field, replace
 
+FUNCTIONS_SINCE = "2.4.0"
 GRAPH_VERSION = "2.15.0"
 """The version of Keras in whose words a graph without one is written."""
 
@@ -44,7 +46,7 @@ def with_traced_layers(model: Model, file: KerasFile, *, constants: bool) -> Tra
     config = _with_models(file.config, saved, model.copy(), done, constants)
     if not done.traced:
         raise CannotRun(f"{file.where}: it has no custom layers")
-    done.file = replace(file, config=config, unsafe=[])
+    done.file = replace(file, config=config, keras_version=_version(file), unsafe=[])
     return done
 
 
@@ -124,4 +126,10 @@ def graph_as_model(frozen: Model, signature: str) -> TracedFile:
 
 def _file(file: KerasFile, config: Mapping[str, Any], tracked: TrackedObject) -> KerasFile:
     weights = StoredWeights(BY_OBJECT, {}, root=tracked)
-    return replace(file, config=config, weights=weights, unsafe=[])
+    return replace(file, config=config, weights=weights, keras_version=_version(file), unsafe=[])
+
+
+def _version(file: KerasFile) -> str:
+    """The version of Keras in whose words the new layers are: one that has functions as layers."""
+    old = KerasVersion.parse(file.keras_version)
+    return max((old, file.keras_version), (KerasVersion.parse(FUNCTIONS_SINCE), FUNCTIONS_SINCE))[1]

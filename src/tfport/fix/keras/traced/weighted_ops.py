@@ -32,6 +32,31 @@ def dense(t: TracedValues, node: Node) -> TensorRef | None:
     return _layer(t, "Dense", node, x, {"kernel": kernel}, units=kernel.shape[1], use_bias=False)
 
 
+def dense_over_last_axis(t: TracedValues, node: Node) -> TensorRef | None:
+    """`tensordot` of Keras: a reshaped tensor is multiplied, and gets its axes back. Dense does all of it."""
+    product = node.inputs[0]
+    ref = t.values.get(product)
+    if product.node.op != "MatMul" or not isinstance(ref, TensorRef) or len(product.uses) != 1:
+        return None
+    layer, flat = t.functional.layers[ref.layer], product.node.inputs[0].node
+    if layer.class_name != "Dense" or layer.tracked.number is not None or flat.op != "Reshape":
+        return None
+    source = flat.inputs[0]
+    if source.node.op == "Transpose":
+        order = t.values.get(source.node.inputs[1])
+        if order is None or list(order) != list(range(len(order))):
+            return None
+        source = source.node.inputs[0]
+    before, after, rows = t.shape(source), t.shape(node.output(0)), t.shape(flat.output(0))
+    if not before or not after or not rows or len(before) != len(after) or before[-1] != rows[-1]:
+        return None
+    if any(None not in (a, b) and a != b for a, b in zip(before[:-1], after[:-1], strict=True)):
+        return None
+    layer.calls = [((t.tensor(source),), {})]
+    t.improve(node.output(0), (*before[:-1], layer.config["units"]))
+    return ref
+
+
 def _layer(
     t: TracedValues, class_name: str, node: Node, x: Value, weights: dict[str, NDArray[Any]], **options: Any
 ) -> TensorRef:
@@ -158,6 +183,7 @@ WEIGHTED: dict[str, Callable[[TracedValues, Node], TensorRef | None]] = {
     "MatMul": dense,
     "BatchMatMul": dense,
     "BatchMatMulV2": dense,
+    "Reshape": dense_over_last_axis,
     "Add": with_bias,
     "AddV2": with_bias,
     "BiasAdd": with_bias,
