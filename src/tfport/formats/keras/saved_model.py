@@ -56,7 +56,7 @@ def keras_config_of_saved_model(files: Files, objects: SavedObjectGraph | None) 
 def names_of_objects(files: Files, objects: SavedObjectGraph) -> dict[int, str]:
     """The name of each layer and model of Keras, by the number of its object."""
     return {
-        number: text_of(found.get("name")) for number, found in metadata_of_objects(files, objects).items()
+        number: text_of(stored.get("name")) for number, stored in metadata_of_objects(files, objects).items()
     }
 
 

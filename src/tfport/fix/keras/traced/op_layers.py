@@ -157,13 +157,13 @@ def reshape(t: TracedValues, node: Node) -> TensorRef:
 
 
 def _with_batch(dims: Dims | None, wanted: Dims | None) -> Dims | None:
-    """The sizes of a result whose first one is the batch of its input, and another one is to be found."""
+    """The sizes of a result whose first one is the batch of its input, and another one is left open."""
     if dims is None or wanted is None or None in dims[1:] or dims[0] is not None or wanted[:1] != (None,):
         return None
-    rest, found = prod(n for n in dims[1:] if n), prod(n for n in wanted[1:] if n and n > 0)
-    if None in wanted[1:] or wanted.count(-1) != 1 or rest % max(found, 1):
+    rest, stated = prod(n for n in dims[1:] if n), prod(n for n in wanted[1:] if n and n > 0)
+    if None in wanted[1:] or wanted.count(-1) != 1 or rest % max(stated, 1):
         return None
-    return tuple(rest // found if n == -1 else n for n in wanted)
+    return tuple(rest // stated if n == -1 else n for n in wanted)
 
 
 def transpose(t: TracedValues, node: Node) -> TensorRef:
@@ -345,10 +345,10 @@ def with_weights(op: str) -> OpLayer:
     weighted, plain = WEIGHTED[op], OP_LAYERS.get(op)
 
     def make(t: TracedValues, node: Node) -> Any:
-        found = weighted(t, node)
-        if found is None and plain is None:
+        layer = weighted(t, node)
+        if layer is None and plain is None:
             raise t.refuse(node, f"{NO_LAYER} with these inputs and options")
-        return found if found is not None or plain is None else plain(t, node)
+        return layer if layer is not None or plain is None else plain(t, node)
 
     return make
 

@@ -53,21 +53,23 @@ class SavedLayers:
     def __init__(self, model: Model, weights: StoredWeights | None) -> None:
         self.model, self._weights = model, weights
         self.objects = model.meta.object_graph_def
-        found = metadata_of_objects(model.files, self.objects)
-        self.layers = {number: _saved_layer(number, stored, model.where) for number, stored in found.items()}
+        metadata = metadata_of_objects(model.files, self.objects)
+        self.layers = {
+            number: _saved_layer(number, stored, model.where) for number, stored in metadata.items()
+        }
         self._variables: dict[int, frozenset[int]] = {}
 
     @cached_property
     def tracked(self) -> dict[int, TrackedObject]:
         """What the checkpoint has of each object."""
         root = self._weights.root if self._weights is not None else None
-        waiting, found = [root] if root is not None else [], dict[int, TrackedObject]()
+        waiting, by_number = [root] if root is not None else [], dict[int, TrackedObject]()
         while waiting:
             tracked = waiting.pop()
-            if tracked.number is not None and tracked.number not in found:
-                found[tracked.number] = tracked
+            if tracked.number is not None and tracked.number not in by_number:
+                by_number[tracked.number] = tracked
                 waiting += tracked.children.values()
-        return found
+        return by_number
 
     def variables_of(self, number: int) -> frozenset[int]:
         """The variables that the attributes of an object lead to."""

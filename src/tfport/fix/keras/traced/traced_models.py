@@ -71,18 +71,20 @@ def _as_model(
 ) -> dict[str, Json]:
     """A custom layer as a functional model of the same name."""
     where = f"layer `{name}` ({class_name})"
-    found = [layer for layer in saved.layers.values() if (layer.name, layer.class_name) == (name, class_name)]
-    if len(found) != 1:
-        raise CannotRun(f"{where}: the file has {len(found)} objects of this name")
+    objects = [
+        layer for layer in saved.layers.values() if (layer.name, layer.class_name) == (name, class_name)
+    ]
+    if len(objects) != 1:
+        raise CannotRun(f"{where}: the file has {len(objects)} objects of this name")
     try:
-        body = traced_body(saved, work, found[0].number)
+        body = traced_body(saved, work, objects[0].number)
         translation = Translation(body, name, saved, constants=constants)
         functional = translation.run()
     except CannotRun as error:
         raise CannotRun(f"{where}: {error}") from None
     done.traced.append(name)
     done.constants += translation.constant_weights
-    if (tracked := saved.tracked.get(found[0].number)) is not None:
+    if (tracked := saved.tracked.get(objects[0].number)) is not None:
         tracked.children = functional.tracked().children
     return functional.config()
 
@@ -107,13 +109,13 @@ def traced_model(model: Model, file: KerasFile, *, constants: bool) -> TracedFil
 
 def graph_as_model(frozen: Model, signature: str) -> TracedFile:
     """A graph without variables as a functional model."""
-    found = frozen.signatures[signature]
+    chosen = frozen.signatures[signature]
     body = TracedBody(frozen.graph, {}, [])
-    for name, spec in found.inputs.items():
+    for name, spec in chosen.inputs.items():
         if len(spec.tensors) != 1:
             raise CannotRun(f"the input `{name}` is not one dense tensor")
         body.inputs[name] = frozen.graph.value(spec.tensors[0])
-    for name, spec in found.outputs.items():
+    for name, spec in chosen.outputs.items():
         if len(spec.tensors) != 1:
             raise CannotRun(f"the output `{name}` is not one dense tensor")
         body.output_names.append(name)

@@ -17,7 +17,7 @@ from tfport.fix.keras.traced.body import LayerRegion, TracedBody, data_needed_by
 from tfport.fix.keras.traced.functional import FunctionalModel, NewLayer
 from tfport.fix.keras.traced.op_layers import NO_LAYER, OP_LAYERS
 from tfport.fix.keras.traced.saved_layers import SavedLayer, SavedLayers
-from tfport.fix.keras.traced.values import Handle, Sizes, TracedValues, Weight
+from tfport.fix.keras.traced.values import PartialSizes, TracedValues, TracedWeight, VariableHandle
 from tfport.formats.keras.records import TrackedObject
 from tfport.frontends.keras.config import TensorRef
 from tfport.frontends.keras.saved_model import constant_of_object
@@ -78,7 +78,7 @@ class Translation(TracedValues):
             values[node.output(0)] = self._captured(self.body.variables[node])
         elif (tensor := constant(node.output(0))) is not None:
             values[node.output(0)] = tensor.numpy()
-        elif node.op in READS and isinstance(handle := values.get(node.inputs[0]), Handle):
+        elif node.op in READS and isinstance(handle := values.get(node.inputs[0]), VariableHandle):
             values[node.output(0)] = self._weight(handle, node)
         elif node.op in PASSING or node.op == "IdentityN":
             values.update((node.output(i), values.get(value)) for i, value in enumerate(node.inputs))
@@ -87,23 +87,23 @@ class Translation(TracedValues):
         elif self._computed(node) or self._op_layers(node):
             return
         elif all(value in self.inferred.elements for value in outputs):
-            values.update((value, Sizes(self.inferred.elements[value])) for value in outputs)
+            values.update((value, PartialSizes(self.inferred.elements[value])) for value in outputs)
 
     def _op_layers(self, node: Node) -> bool:
         """Make the layers of a node; False if it only computes sizes that are not known."""
         make = OP_LAYERS.get(node.op)
-        sizes = any(isinstance(self.values.get(value), Sizes) for value in node.inputs)
+        sizes = any(isinstance(self.values.get(value), PartialSizes) for value in node.inputs)
         if node.output(0) in self.inferred.elements and (sizes or make is None):
             return False
         if sizes and node.op not in SHAPED and not node.is_stateful and node.output(0).dtype in SIZES:
-            self.values.update((value, Sizes(())) for value in node.read_outputs)
+            self.values.update((value, PartialSizes(())) for value in node.read_outputs)
             return True
         if make is None:
             raise self.refuse(node, NO_LAYER)
         result = make(self, node)
         results = result if isinstance(result, list) else [result]
-        for index, found in enumerate(results):
-            self.values[node.output(index)] = found
+        for index, content in enumerate(results):
+            self.values[node.output(index)] = content
         return True
 
     def _known(self, value: Value) -> NDArray[Any] | None:
@@ -119,33 +119,33 @@ class Translation(TracedValues):
     def _computed(self, node: Node) -> bool:
         """Compute a node whose inputs are constants and weights."""
         inputs = [self.values.get(value) for value in node.inputs]
-        if not inputs or not all(isinstance(found, np.ndarray | Weight) for found in inputs):
+        if not inputs or not all(isinstance(content, np.ndarray | TracedWeight) for content in inputs):
             return False
-        weights = [found for found in inputs if isinstance(found, Weight)]
-        arrays = [found.array() if isinstance(found, Weight) else found for found in inputs]
+        weights = [content for content in inputs if isinstance(content, TracedWeight)]
+        arrays = [content.array() if isinstance(content, TracedWeight) else content for content in inputs]
         results = evaluated(node, arrays, self._state)
         if results is None or any(result is None for result in results):
             return False
         for value, result in zip(node.outputs, results, strict=True):
             assert result is not None
-            self.values[value] = Weight.of(weights[0].name, result) if weights else result
+            self.values[value] = TracedWeight.of(weights[0].name, result) if weights else result
         return True
 
-    def _captured(self, number: int) -> Handle | NDArray[Any]:
+    def _captured(self, number: int) -> VariableHandle | NDArray[Any]:
         """A variable, or a constant that the traced function takes from outside."""
         assert self.saved is not None
-        found = constant_of_object(self.saved.model, number)
-        return Handle(number) if found is None else found.read()
+        content = constant_of_object(self.saved.model, number)
+        return VariableHandle(number) if content is None else content.read()
 
-    def _weight(self, handle: Handle, node: Node) -> Weight:
+    def _weight(self, handle: VariableHandle, node: Node) -> TracedWeight:
         return self.weight_of(handle.number, node)
 
-    def weight_of(self, number: int, node: Node) -> Weight:
+    def weight_of(self, number: int, node: Node) -> TracedWeight:
         tracked = self.saved.tracked.get(number) if self.saved is not None else None
         if tracked is None or tracked.weight is None:
             raise self.refuse(node, "it reads a variable that is not in the checkpoint")
         name = self.saved.objects.nodes[number].variable.name if self.saved is not None else ""
-        return Weight(name or tracked.weight.name, tracked.weight.read)
+        return TracedWeight(name or tracked.weight.name, tracked.weight.read)
 
     # Known layers.
 
@@ -175,11 +175,11 @@ class Translation(TracedValues):
         """The arguments of the call of a layer."""
         if not region.prefix:
             return self._named_arguments(region)
-        inputs = [v for v in region.inputs() if not isinstance(self.values.get(v), Handle)]
+        inputs = [v for v in region.inputs() if not isinstance(self.values.get(v), VariableHandle)]
         if region.layer.class_name == ATTENTION:
             return self._attention_arguments(region)
         masks = [v for v in inputs if v.dtype.name == "bool"]
-        others = [v for v in inputs if v not in masks and not isinstance(self.values.get(v), Sizes)]
+        others = [v for v in inputs if v not in masks and not isinstance(self.values.get(v), PartialSizes)]
         if len(others) != 1 or len(masks) > 1:
             raise CannotRun(
                 f"layer `{region.layer.name}` ({region.layer.class_name}): it is called with "
@@ -202,7 +202,7 @@ class Translation(TracedValues):
 
     def _attention_arguments(self, region: LayerRegion) -> tuple[list[Any], dict[str, Any]]:
         """The query, value and key of attention, by the name scopes of their projections."""
-        found: Mapping[str, Value] = {
+        content: Mapping[str, Value] = {
             part: value
             for node in region.nodes
             for part in (QUERY, KEY, VALUE)
@@ -210,10 +210,10 @@ class Translation(TracedValues):
             for value in node.inputs
             if value.node not in region.nodes and isinstance(self.values.get(value), TensorRef)
         }
-        others = [v for v in region.inputs() if v not in found.values() and self._is_tensor(v)]
-        if set(found) != {QUERY, KEY, VALUE} or others:
+        others = [v for v in region.inputs() if v not in content.values() and self._is_tensor(v)]
+        if set(content) != {QUERY, KEY, VALUE} or others:
             raise CannotRun(f"layer `{region.layer.name}` ({ATTENTION}): its arguments are not in the file")
-        query, value, key = (self.tensor(found[part]) for part in (QUERY, VALUE, KEY))
+        query, value, key = (self.tensor(content[part]) for part in (QUERY, VALUE, KEY))
         return [query], {VALUE: value, KEY: key} if key != value else {VALUE: value}
 
     def _is_tensor(self, value: Value) -> bool:

@@ -26,26 +26,26 @@ AS_GRAPH = "`--as-graph` writes it as a constant, which is not trained"
 
 
 @dataclass(frozen=True, slots=True)
-class Handle:
+class VariableHandle:
     """The handle of a variable."""
 
     number: int
 
 
 @dataclass(frozen=True, slots=True)
-class Weight:
+class TracedWeight:
     """The value of a variable, or what follows from it alone."""
 
     name: str
     array: Callable[[], NDArray[Any]]
 
     @classmethod
-    def of(cls, name: str, array: NDArray[Any]) -> Weight:
+    def of(cls, name: str, array: NDArray[Any]) -> TracedWeight:
         return cls(name, lambda: array)
 
 
 @dataclass(frozen=True, slots=True)
-class Sizes:
+class PartialSizes:
     """Small integers of which some follow from the sizes of the inputs; None for those."""
 
     elements: tuple[int | None, ...]
@@ -99,19 +99,23 @@ class TracedValues:
 
     def array(self, value: Value) -> NDArray[Any]:
         """A constant; CannotRun if it is none."""
-        found = self.values.get(value)
-        if not isinstance(found, np.ndarray):
+        content = self.values.get(value)
+        if not isinstance(content, np.ndarray):
             raise self.refuse(value.node, "it is computed, and must be a constant")
-        return found
+        return content
 
     def weight(self, value: Value) -> NDArray[Any] | None:
         """The elements of a weight or constant; None if it is computed."""
-        found = self.values.get(value)
+        content = self.values.get(value)
         return (
-            found.array() if isinstance(found, Weight) else found if isinstance(found, np.ndarray) else None
+            content.array()
+            if isinstance(content, TracedWeight)
+            else content
+            if isinstance(content, np.ndarray)
+            else None
         )
 
-    def weight_of(self, number: int, node: Node) -> Weight:
+    def weight_of(self, number: int, node: Node) -> TracedWeight:
         """The value of a variable, by the number of its object."""
         raise self.refuse(node, "it reads a variable")
 
@@ -119,41 +123,43 @@ class TracedValues:
         layer.tracked.children[name] = stored(name, array)
 
     def is_constant(self, value: Value) -> bool:
-        return isinstance(self.values.get(value), np.ndarray | Weight)
+        return isinstance(self.values.get(value), np.ndarray | TracedWeight)
 
     def operand(self, value: Value) -> Any:
         """A tensor or a constant, as an argument of a function."""
-        found = self.values.get(value)
-        if isinstance(found, TensorRef):
-            return found
-        if isinstance(found, Weight):
+        content = self.values.get(value)
+        if isinstance(content, TensorRef):
+            return content
+        if isinstance(content, TracedWeight):
             if not self.constants:
                 used = ", ".join(sorted({user.op for user in value.uses}))
-                raise CannotRun(f"its weight `{found.name}` is used by {used}, which is no layer; {AS_GRAPH}")
-            self.constant_weights.append(found.name)
-            return plain(found.array())
-        if isinstance(found, np.ndarray):
-            return plain(found)
+                raise CannotRun(
+                    f"its weight `{content.name}` is used by {used}, which is no layer; {AS_GRAPH}"
+                )
+            self.constant_weights.append(content.name)
+            return plain(content.array())
+        if isinstance(content, np.ndarray):
+            return plain(content)
         raise self.refuse(value.node, "a Keras model cannot compute with sizes that are not known")
 
     def tensor(self, value: Value) -> TensorRef:
         """A tensor; a constant is added to zeros that depend on the input."""
-        found = self.operand(value)
-        if isinstance(found, TensorRef):
-            return found
+        content = self.operand(value)
+        if isinstance(content, TensorRef):
+            return content
         model = self.functional
         source = next(v for v in self.body.inputs.values() if v.dtype != STRING)
         zeros = model.function("zeros_like", self.values[source])
         zero = model.function("math.reduce_sum", zeros)
         if source.dtype != value.dtype:
             zero = model.function("cast", zero, dtype=value.dtype.name)
-        return model.function("math.add", zero, y=found)
+        return model.function("math.add", zero, y=content)
 
     def attr(self, node: Node, name: str) -> Any:
         """An attribute, or what counts without it."""
-        found = node.attrs.get(name)
-        defaults = node.signature.defaults if found is None and node.signature is not None else {}
-        return defaults.get(name) if found is None else found
+        content = node.attrs.get(name)
+        defaults = node.signature.defaults if content is None and node.signature is not None else {}
+        return defaults.get(name) if content is None else content
 
     def refuse(self, node: Node, why: str) -> CannotRun:
         return CannotRun(f"node `{node.name}` ({node.op}): {why}")

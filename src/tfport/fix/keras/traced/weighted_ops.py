@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from tfport.fix.keras.traced.values import Handle, TracedValues
+from tfport.fix.keras.traced.values import TracedValues, VariableHandle
 from tfport.frontends.keras.config import TensorRef
 from tfport.graph.graph import Node, Value
 
@@ -86,8 +86,10 @@ def with_bias(t: TracedValues, node: Node) -> TensorRef | None:
 
 def embedding(t: TracedValues, node: Node) -> TensorRef | None:
     table, indices = node.inputs[:2]
-    found = t.values.get(table)
-    rows = t.weight_of(found.number, node).array() if isinstance(found, Handle) else t.weight(table)
+    content = t.values.get(table)
+    rows = (
+        t.weight_of(content.number, node).array() if isinstance(content, VariableHandle) else t.weight(table)
+    )
     if rows is None or rows.ndim != 2 or t.is_constant(indices) or rows.dtype.kind != "f":
         return None
     if len(node.inputs) > 2 and int(t.array(node.inputs[2])) != 0:
@@ -99,9 +101,9 @@ def embedding(t: TracedValues, node: Node) -> TensorRef | None:
 
 
 def gather(t: TracedValues, node: Node) -> TensorRef | None:
-    if (found := embedding(t, node)) is not None:
-        return found
-    if isinstance(t.values.get(node.inputs[0]), Handle) or t.attr(node, "batch_dims"):
+    if (content := embedding(t, node)) is not None:
+        return content
+    if isinstance(t.values.get(node.inputs[0]), VariableHandle) or t.attr(node, "batch_dims"):
         return None
     axis = int(t.array(node.inputs[2])) if len(node.inputs) > 2 else 0
     x, indices = node.inputs[:2]
