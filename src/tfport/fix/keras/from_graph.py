@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from tfport.atlas.target import Target
-from tfport.errors import CannotRun, Error, UnreadableFile
+from tfport.errors import CannotRun, Error, MalformedGraph, UnreadableFile
 from tfport.fix.certify.verify import Progress
 from tfport.fix.export import frozen_model, saved_with
 from tfport.fix.keras.fix import FixedKeras, fix_keras
@@ -48,7 +48,7 @@ def fix_graph_to_keras(
     if model.format is SAVED_MODEL:
         try:
             keras = keras_model_of(model)
-        except (CannotRun, UnreadableFile) as error:
+        except (CannotRun, UnreadableFile, MalformedGraph) as error:
             reasons.append(str(error))
         else:
             if not keras.no_graph:
@@ -63,7 +63,7 @@ def fix_graph_to_keras(
             keras = keras_model(location, traced.file, model.graph.ops)
             keras.require_graph()
             fixed = fix_keras(keras, target, output, options, progress, original=original, traced=traced)
-        except (CannotRun, UnreadableFile) as error:
+        except (CannotRun, UnreadableFile, MalformedGraph) as error:
             reasons.append(str(error))
             continue
         if fixed.ok:

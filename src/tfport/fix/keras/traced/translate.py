@@ -79,7 +79,7 @@ class Translation(TracedValues):
         elif (tensor := constant(node.output(0))) is not None:
             values[node.output(0)] = tensor.numpy()
         elif node.op in READS and isinstance(handle := values.get(node.inputs[0]), VariableHandle):
-            values[node.output(0)] = self._weight(handle, node)
+            values[node.output(0)] = self.weight_of(handle.number, node)
         elif node.op in PASSING or node.op == "IdentityN":
             values.update((node.output(i), values.get(value)) for i, value in enumerate(node.inputs))
         elif all(self._known(value) is not None for value in outputs):
@@ -136,9 +136,6 @@ class Translation(TracedValues):
         assert self.saved is not None
         content = constant_of_object(self.saved.model, number)
         return VariableHandle(number) if content is None else content.read()
-
-    def _weight(self, handle: VariableHandle, node: Node) -> TracedWeight:
-        return self.weight_of(handle.number, node)
 
     def weight_of(self, number: int, node: Node) -> TracedWeight:
         tracked = self.saved.tracked.get(number) if self.saved is not None else None

@@ -11,7 +11,7 @@ from tfport.errors import CannotRun
 from tfport.fix.keras.traced.body import TracedBody
 from tfport.fix.keras.traced.functional import FunctionalModel, NewLayer, stored
 from tfport.frontends.keras.config import TensorRef
-from tfport.graph.dtypes import STRING
+from tfport.graph.dtypes import BOOL, STRING
 from tfport.graph.graph import Node, Value
 from tfport.graph.infer_shapes import infer_node, infer_shapes
 from tfport.graph.op_facts.rule import Dims
@@ -107,13 +107,9 @@ class TracedValues:
     def weight(self, value: Value) -> NDArray[Any] | None:
         """The elements of a weight or constant; None if it is computed."""
         content = self.values.get(value)
-        return (
-            content.array()
-            if isinstance(content, TracedWeight)
-            else content
-            if isinstance(content, np.ndarray)
-            else None
-        )
+        if isinstance(content, TracedWeight):
+            return content.array()
+        return content if isinstance(content, np.ndarray) else None
 
     def weight_of(self, number: int, node: Node) -> TracedWeight:
         """The value of a variable, by the number of its object."""
@@ -137,8 +133,12 @@ class TracedValues:
                     f"its weight `{content.name}` is used by {used}, which is no layer; {AS_GRAPH}"
                 )
             self.constant_weights.append(content.name)
-            return plain(content.array())
+            content = content.array()
         if isinstance(content, np.ndarray):
+            if content.size > MOST_ELEMENTS:
+                raise self.refuse(
+                    value.node, f"a constant of {content.size} elements is too large for a Keras file"
+                )
             return plain(content)
         raise self.refuse(value.node, "a Keras model cannot compute with sizes that are not known")
 
@@ -148,7 +148,9 @@ class TracedValues:
         if isinstance(content, TensorRef):
             return content
         model = self.functional
-        source = next(v for v in self.body.inputs.values() if v.dtype != STRING)
+        source = next((v for v in self.body.inputs.values() if v.dtype not in (STRING, BOOL)), None)
+        if source is None or value.dtype in (STRING, BOOL):
+            raise self.refuse(value.node, "a constant cannot be the only input of a layer")
         zeros = model.function("zeros_like", self.values[source])
         zero = model.function("math.reduce_sum", zeros)
         if source.dtype != value.dtype:
