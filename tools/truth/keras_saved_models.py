@@ -234,8 +234,15 @@ def tables(path: Path) -> tuple[str, str]:
         )
         for row in part["models"]:
             if row["outcome"] != "equal":
-                reasons[f"{row['outcome']}: {short(row['why'])}"] += 1
+                why = last_reason(row["why"]) if path == TRACED else row["why"]
+                reasons[f"{row['outcome']}: {short(why)}"] += 1
     return "\n".join(lines), "\n".join(f"| {why} | {count} |" for why, count in reasons.most_common())
+
+
+def last_reason(why: str) -> str:
+    """Why the graph of a model is no Keras model, without what its configuration lacks and what to do."""
+    parts = why.split("; ")
+    return next((p for p in reversed(parts) if not re.search("--as-graph|declare it|save it as", p)), why)
 
 
 def short(why: str) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tests.fix.rule_cases import RuleCase
 from tests.recorded_models import path_of
-from tests.truth_models import model_folder
+from tests.truth_models import TRUTH, model_folder
 
 import tfport
 
@@ -247,3 +247,10 @@ def test_another_op_is_refused_by_name():
     c = RuleCase(None, "y = Betainc(x, x, x) {T=float32}", {"x": f32(2, 3)}, ["y:0"])
     with pytest.raises(tfport.Error, match=r"node `y` \(Betainc\): no layer and no operation of Keras"):
         tfport.fix(c.model(), on=KERAS_3, output="model.keras", as_graph=True)
+
+
+def test_no_file_of_the_record_is_wrong_in_a_real_release():
+    record = json.loads((TRUTH / "keras_traced.json").read_text())
+    rows = [row for part in record.values() for row in part["models"]]
+    assert {row["outcome"] for row in rows} <= {"equal", "refused"}
+    assert all(row["why"] for row in rows if row["outcome"] == "refused")
