@@ -70,7 +70,7 @@ def traced_body(saved: SavedLayers, model: Model, number: int, inputs: Inputs | 
     for name, concrete in saved.call_functions(number):
         known = name in model.graph.library.functions
         if known and (inputs is None or inputs == inputs_of(concrete)):
-            return _body(saved, model, name, concrete)
+            return _body(saved, model, number, name, concrete)
     raise CannotRun(f"layer `{layer.name}` ({layer.class_name}): no traced call is in the file")
 
 
@@ -80,7 +80,9 @@ def inputs_of(concrete: pb.SavedConcreteFunction) -> Inputs:
     return sorted((spec.dtype, str(Shape.from_proto(spec.shape))) for spec in specs)
 
 
-def _body(saved: SavedLayers, model: Model, name: str, concrete: pb.SavedConcreteFunction) -> TracedBody:
+def _body(
+    saved: SavedLayers, model: Model, number: int, name: str, concrete: pb.SavedConcreteFunction
+) -> TracedBody:
     function = model.graph.library.functions[name]
     body = TracedBody(Graph(model.graph.ops, model.graph.library), {}, [])
     arguments = list(function.args.values())
@@ -106,7 +108,7 @@ def _body(saved: SavedLayers, model: Model, name: str, concrete: pb.SavedConcret
     ends = [body.graph.add("Identity", [v], {"T": v.dtype}, name="result") for v in body.outputs]
     body.outputs = [end.output(0) for end in ends]
     body.output_names = _output_names(concrete.output_signature, len(ends))
-    _inline(body, saved, ends)
+    _inline(body, saved, number, ends)
     _find_scopes(body, saved, ends)
     return body
 
@@ -143,8 +145,8 @@ def _output_names(value: pb.StructuredValue, count: int) -> list[str]:
     return [f"output_{number}" for number in range(1, count + 1)]
 
 
-def _inline(body: TracedBody, saved: SavedLayers, ends: Sequence[Node]) -> None:
-    """Inline calls until only those of known layers are left."""
+def _inline(body: TracedBody, saved: SavedLayers, number: int, ends: Sequence[Node]) -> None:
+    """Inline calls until only those of known layers inside a layer are left."""
     for _ in range(DEEPEST):
         calls = [
             node for node in data_needed_by(ends) if node not in body.regions and callee(node) is not None
@@ -156,7 +158,7 @@ def _inline(body: TracedBody, saved: SavedLayers, ends: Sequence[Node]) -> None:
             assert function is not None
             handles = [value for value in call.inputs if value.node in body.variables]
             layer = saved.called_by_function(function.name, {body.variables[v.node] for v in handles})
-            if layer is None:
+            if layer is None or layer.number == number:
                 try:
                     inline(call)
                 except MalformedGraph as error:

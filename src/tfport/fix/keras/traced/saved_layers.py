@@ -116,7 +116,7 @@ class SavedLayers:
         named = [
             layer
             for layer in self.layers.values()
-            if _as_function(layer.name) == match[1] and variables <= self.variables_of(layer.number)
+            if _plain(layer.name) == _plain(match[1]) and variables <= self.variables_of(layer.number)
         ]
         if variables:
             named.sort(key=lambda layer: len(self.variables_of(layer.number)))
@@ -158,9 +158,9 @@ def is_known(layer: LayerConfig) -> bool:
     return layer.class_name == INPUT_LAYER or fits
 
 
-def _as_function(name: str) -> str:
-    """The name of a layer as names of functions have it."""
-    return re.sub(r"[^A-Za-z0-9_.\\/>-]", "_", name).replace("/", "_")
+def _plain(name: str) -> str:
+    """A name without characters that names of functions replace, in some releases."""
+    return re.sub(r"\W", "_", name)
 
 
 def _training_flags(value: pb.StructuredValue) -> Iterator[bool]:
