@@ -252,5 +252,5 @@ def test_another_op_is_refused_by_name():
 def test_no_file_of_the_record_is_wrong_in_a_real_release():
     record = json.loads((TRUTH / "keras_traced.json").read_text())
     rows = [row for part in record.values() for row in part["models"]]
-    assert {row["outcome"] for row in rows} <= {"equal", "refused"}
+    assert {row["outcome"] for row in rows} <= {"equal", "refused", "no reference"}
     assert all(row["why"] for row in rows if row["outcome"] == "refused")
