@@ -77,7 +77,7 @@ def traced_body(saved: SavedLayers, model: Model, number: int, inputs: Inputs | 
 def inputs_of(concrete: pb.SavedConcreteFunction) -> Inputs:
     """The types and shapes of the tensors that a traced function takes, in some order."""
     specs = _specs(concrete.canonicalized_input_signature)
-    return sorted((spec.dtype, str(Shape.from_proto(spec.shape))) for spec in specs)
+    return sorted((int(spec.dtype), str(Shape.from_proto(spec.shape))) for spec in specs)
 
 
 def _body(

@@ -99,7 +99,7 @@ def traced_model(model: Model, file: KerasFile, *, constants: bool) -> TracedFil
     inputs = None
     if signature is not None:
         specs = signature.inputs.values()
-        inputs = sorted((spec.dtype, str(Shape.from_proto(spec.tensor_shape))) for spec in specs)
+        inputs = sorted((int(spec.dtype), str(Shape.from_proto(spec.tensor_shape))) for spec in specs)
     body = traced_body(saved, model.copy(), 0, inputs)
     translation = Translation(body, name, saved, constants=constants)
     functional = translation.run()

@@ -112,17 +112,17 @@ class Translation(TracedValues):
         if elements is None or any(size is None for size in elements):
             return None
         dims = self.shape(value)
-        if dims is None:
+        if dims is None or None in dims:
             return None
-        return np.array(elements, value.dtype.numpy).reshape(dims)
+        return np.array(elements, value.dtype.numpy).reshape([size or 0 for size in dims])
 
     def _computed(self, node: Node) -> bool:
         """Compute a node whose inputs are constants and weights."""
         inputs = [self.values.get(value) for value in node.inputs]
-        if not inputs or not all(isinstance(content, np.ndarray | TracedWeight) for content in inputs):
+        arrays = [array for value in node.inputs if (array := self.weight(value)) is not None]
+        if not inputs or len(arrays) < len(inputs):
             return False
         weights = [content for content in inputs if isinstance(content, TracedWeight)]
-        arrays = [content.array() if isinstance(content, TracedWeight) else content for content in inputs]
         results = evaluated(node, arrays, self._state)
         if results is None or any(result is None for result in results):
             return False
