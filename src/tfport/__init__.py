@@ -216,8 +216,8 @@ def fix(
         output: The path for `.save`, whose end decides whether a Keras or TensorFlow Lite file stays one or
             becomes a SavedModel; by default it stays one for a target that runs such files only.
         **options: The fields of `tfport.fix.options.FixOptions`: `signatures`, `loaders`, `allow_lossy`,
-            `freeze`, `drop_asserts`, `rules`, `inputs`, `rtol`, `atol`, `pythons`, `prove`, `runs`,
-            `fetches`, `feeds`.
+            `freeze`, `drop_asserts`, `as_graph`, `rules`, `inputs`, `rtol`, `atol`, `pythons`, `prove`,
+            `runs`, `fetches`, `feeds`.
     """
     from tfport.atlas.resolve.targets import resolve_targets
     from tfport.fix.fix_to import fix_to

@@ -80,6 +80,12 @@ def _add_rewriting(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--freeze", action="store_true", help="replace variables with constants")
     parser.add_argument("--drop-asserts", action="store_true", help="remove assertions")
     parser.add_argument(
+        "--as-graph",
+        action="store_true",
+        help="for -o NAME.keras or NAME.h5: write a graph that is not made of Keras layers as operations of "
+        "Keras; weights that no layer has become constants, which are not trained",
+    )
+    parser.add_argument(
         "--rules",
         metavar="FILE.py",
         action="append",
@@ -193,6 +199,7 @@ def options(args: argparse.Namespace) -> FixOptions:
         allow_lossy=args.allow_lossy,
         freeze=args.freeze,
         drop_asserts=args.drop_asserts,
+        as_graph=args.as_graph,
         rules=[rule for path in args.rules for rule in rules_of_file(path)],
         inputs=[call for path in args.inputs for call in read_input_file(path)],
         rtol=args.rtol,

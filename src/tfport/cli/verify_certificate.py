@@ -9,7 +9,7 @@ from tfport.errors import Error
 
 RECORDED = [
     "--for", "--signature", "--fetch", "--feed", "--loader", "--library", "--tags", "--allow-lossy",
-    "--freeze", "--drop-asserts", "--rules", "--rtol", "--atol", "--keep-failure",
+    "--as-graph", "--freeze", "--drop-asserts", "--rules", "--rtol", "--atol", "--keep-failure",
 ]  # fmt: skip
 """Options of a rewrite, which a certificate has already."""
 

@@ -8,13 +8,12 @@ from tfport.fix.export import export_for
 from tfport.fix.fix import Progress, fix_model
 from tfport.fix.keras.dialect import Dialect
 from tfport.fix.keras.fix import fix_keras, is_keras_output
+from tfport.fix.keras.from_graph import fix_graph_to_keras
 from tfport.fix.lite.fix import SUFFIXES, fix_lite
 from tfport.fix.options import FixOptions
 from tfport.fix.result import Fixed
 from tfport.fix.tfjs import fix_tfjs
-from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.frontends.keras.instance import KerasModel
-from tfport.frontends.keras.saved_model import keras_model_of
 from tfport.graph.model import Model
 
 
@@ -44,9 +43,7 @@ def fix_to(
     if isinstance(model, KerasModel) and (is_keras_output(output) or target.kind == KERAS_KIND):
         return fix_keras(model, target, output, options, progress)
     if is_keras_output(output):
-        if model.format is not SAVED_MODEL:
-            raise Error(f"{model.where}: {model.format.name} cannot be written as a Keras file")
-        return fix_keras(keras_model_of(model), target, output, options, progress, original=model)
+        return fix_graph_to_keras(model, target, output, options, progress)
     if model.keras is not None or model.lite is not None or options.signature_changes:
         return export_for(model, target, as_graph=output.endswith(".pb"), options=options, progress=progress)
     return fix_model(model, target, options, progress)

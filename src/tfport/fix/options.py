@@ -75,6 +75,8 @@ class FixOptions:
     freeze: bool = False
     """Whether variables always become constants."""
     drop_asserts: bool = False
+    as_graph: bool = False
+    """Whether a Keras file may have the graph as operations, with weights as constants."""
     rules: Sequence[Rule] = ()
     """The user's rules; they are tried before tfport's."""
     inputs: Mapping[str, Any] | Sequence[Mapping[str, Any]] = ()

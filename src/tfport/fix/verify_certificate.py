@@ -20,7 +20,7 @@ from tfport.fix.certify.tensorflow_runner import TensorFlow
 from tfport.fix.certify.trials import GIVEN
 from tfport.fix.certify.verification import ALIKE, DIFFERS, NOT_COMPARED, TrialRecord, Verification
 from tfport.fix.certify.verify import verify
-from tfport.fix.export import source_for
+from tfport.fix.export import saved_with, source_for
 from tfport.fix.keras.keras_runner import KerasRunner
 from tfport.fix.keras.named_as_keras import compared_form
 from tfport.fix.lite.interpreter import LiteInterpreter
@@ -116,8 +116,9 @@ def _changes(record: CertificateRecord) -> SignatureChanges:
 
 def _before(original: Model, after: Model, changes: SignatureChanges) -> Model:
     """The original in the form in which it was compared."""
-    if original.format is SAVED_MODEL and original.keras is None and after.keras is not None:
-        return compared_form(original, after)
+    if after.keras is not None and original.keras is None:
+        is_saved = original.format is SAVED_MODEL
+        return compared_form(original if is_saved else saved_with(original, FixOptions()), after)
     return source_for(original, after, changes)
 
 

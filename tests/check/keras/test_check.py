@@ -143,6 +143,7 @@ def test_the_ways_to_use_a_saved_model_with_keras_3_are_said():
     ways = "\n".join(finding.fixes())
     assert 'for inference: keras.layers.TFSMLayer(path, call_endpoint="serving_default")' in ways
     assert "tf_keras.models.load_model(path)" in ways
+    assert "tfport fix MODEL --for keras==3.15.1 -o model.keras" in ways
 
 
 CUSTOM = """

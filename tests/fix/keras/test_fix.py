@@ -351,11 +351,17 @@ def test_a_folder_name_writes_a_saved_model(tmp_path):
     assert np.allclose(answers(tmp_path / "saved", {"x": X}), expected(X), rtol=1e-6)
 
 
-def test_other_models_cannot_become_keras_files(tmp_path):
+def test_a_graph_becomes_a_keras_file_only_as_a_graph(tmp_path):
     saved = fixed_to(write_h5(tmp_path / "m.h5"), tmp_path / "saved", "tensorflow==1.15.5")
     saved.save(tmp_path / "saved")
-    with pytest.raises(tfport.Error, match="a graph alone cannot be written as a Keras file"):
+    with pytest.raises(
+        tfport.Error, match=r"without the configuration of a Keras model.*`--as-graph` writes"
+    ):
         fixed_to(tmp_path / "saved", tmp_path / "n.keras", KERAS_3)
+    fixed = tfport.fix(tmp_path / "saved", on=KERAS_3, output=tmp_path / "n.keras", as_graph=True)
+    assert fixed.ok, fixed.remaining
+    fixed.save(tmp_path / "n.keras")
+    assert np.allclose(answers(tmp_path / "n.keras", {"x": X}), expected(X), rtol=1e-5)
 
 
 @pytest.mark.parametrize("mode", ["sum", "mul", "ave", "max", "concat", "dot"])

@@ -82,4 +82,5 @@ def test_a_mask_that_nothing_implies_is_refused(tmp_path):
     weights = arrays(e=[(5, 3)], r=[(3, 8), (2, 8), (8,)])
     source = write_h5(tmp_path / "m.h5", config=masked_model(value=1), version="3.15.1", **weights)
     (why, *_) = fixed_to(source, tmp_path / "n.h5", KERAS_2).remaining
-    assert why == "layer `not_equal` (NotEqual): the Keras of tensorflow 2.4.4 has no class NotEqual"
+    says = "the Keras of tensorflow 2.4.4 has no class ConvertToTensor"
+    assert why == f"layer `convert` (ConvertToTensor): {says}"

@@ -31,6 +31,8 @@ class KerasReadsNoSavedModel(Finding):
     From 2.16 on TensorFlow contains Keras 3, which reads `.keras` and `.h5` files only;
     before 1.15 Keras read `.h5` files only, as the package keras did before 2.4.
     ## Fix
+    `tfport fix MODEL --for keras==3.15.1 -o model.keras` writes a file that Keras 3 loads,
+    without TensorFlow too; `--as-graph` does so for a graph that is not made of Keras layers.
     For inference, use it as a layer: `keras.layers.TFSMLayer(path,
     call_endpoint="serving_default")`, or load it with `tf.saved_model.load`. For the model
     with its layers, use Keras 2: `tf_keras.models.load_model`, or
@@ -66,7 +68,9 @@ class KerasReadsNoSavedModel(Finding):
         if not self._is_keras_3:
             return ["load it with tf.saved_model.loader.load, in a session"]
         restored = "with its layers" if self.has_layers else "its functions, as it has no layers"
+        as_graph = "" if self.has_layers else " --as-graph"
         return [
+            f"tfport fix MODEL --for {self.on.requirement} -o model.keras{as_graph}",
             f'for inference: keras.layers.TFSMLayer(path, call_endpoint="{self.endpoint}"), with TensorFlow',
             f"in Keras 2, {restored}: tf_keras.models.load_model(path), or "
             "tf.keras.models.load_model(path) of tensorflow==2.15.1",

@@ -37,6 +37,7 @@ from tfport.fix.keras.named_as_keras import compared_form, has_signature
 from tfport.fix.keras.op_nodes import NODE_LAYER, with_functions
 from tfport.fix.keras.operators import with_functions_of, with_operators_of
 from tfport.fix.keras.replacements import HARD_SIGMOID, with_causal_masks_of, with_explicit_hard_sigmoid
+from tfport.fix.keras.traced.traced_models import TracedFile
 from tfport.fix.keras.tried_releases import is_tried
 from tfport.fix.keras.weights import WeightTransfer, by_layer, by_path, scaled_cells
 from tfport.fix.options import FixOptions
@@ -122,14 +123,18 @@ def fix_keras(
     options: FixOptions,
     progress: Progress = lambda doing: None,
     original: Model | None = None,
+    traced: TracedFile | None = None,
 ) -> FixedKeras:
     """Rewrite a Keras file for the Keras of a target.
 
-    `original` is the SavedModel that it was read from: its graph is what the result is compared with.
+    `original` is the SavedModel that it was read from: its graph is what the result is compared with;
+    `traced` says what of it is traced calls.
     """
     model.require_graph()
     dialect = _dialect(model, target, output)
     rewrite = _Rewrite(model, dialect)
+    if traced is not None:
+        _note_traces(rewrite.journal, traced)
     if rewrite.refused:
         report = _checked(_as_architecture(model), target)
         attempt = FixAttempt(ModelForm.KERAS, model, Journal(), report, reasons=rewrite.refused)
@@ -158,6 +163,16 @@ def fix_keras(
         )
         verification.needed += needed
     return FixedKeras(original or model, target, attempt, verification, rewrite.write)
+
+
+def _note_traces(journal: Journal, traced: TracedFile) -> None:
+    says = (
+        "Traced calls are written as functional models; what only training uses, such as Dropout inside "
+        "a custom layer, is lost."
+    )
+    journal.changed("traced calls", says, [(name, "call") for name in traced.traced])
+    says = "Weights that no layer has are constants of operations, and are not trained."
+    journal.changed("constants", says, [(name, "weight") for name in traced.constants])
 
 
 def _needed_beside_keras(report: CheckReport) -> list[str]:

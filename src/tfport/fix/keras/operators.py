@@ -37,6 +37,8 @@ math.greater                       numpy.Greater       y
 math.greater_equal                 numpy.GreaterEqual  y
 math.less                          numpy.Less          y
 math.less_equal                    numpy.LessEqual     y
+math.equal,__operators__.eq        numpy.Equal         y
+math.not_equal,__operators__.ne    numpy.NotEqual      y
 math.logical_and                   numpy.LogicalAnd    y
 math.logical_or                    numpy.LogicalOr     y
 math.equal                         numpy.Equal         y

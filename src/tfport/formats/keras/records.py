@@ -42,6 +42,8 @@ class TrackedObject:
 
     name: str = ""
     """The name of a layer, which SavedModels state and plain checkpoints do not."""
+    number: int | None = None
+    """The number of the object in the SavedModel."""
     weight: StoredWeight | None = None
     """The value of a variable."""
     table: tuple[StoredWeight, StoredWeight] | None = None

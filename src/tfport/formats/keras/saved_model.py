@@ -55,6 +55,13 @@ def keras_config_of_saved_model(files: Files, objects: SavedObjectGraph | None) 
 
 def names_of_objects(files: Files, objects: SavedObjectGraph) -> dict[int, str]:
     """The name of each layer and model of Keras, by the number of its object."""
+    return {
+        number: text_of(stored.get("name")) for number, stored in metadata_of_objects(files, objects).items()
+    }
+
+
+def metadata_of_objects(files: Files, objects: SavedObjectGraph) -> dict[int, Mapping[str, Json]]:
+    """What Keras stored with each layer and model, by the number of its object: name, class, options."""
     texts: Iterable[tuple[int, bytes]]
     if files.has(METADATA_FILE):
         texts = [(number, text) for number, _, text in _nodes_in_file(files)]
@@ -65,7 +72,7 @@ def names_of_objects(files: Files, objects: SavedObjectGraph) -> dict[int, str]:
             if node.user_object.identifier.startswith(PREFIX)
         ]
     where = f"{files.where}: the metadata of a Keras object"
-    return {number: text_of(json_object(text, where).get("name")) for number, text in texts if text}
+    return {number: _plain(json_object(text, where)) for number, text in texts if text}
 
 
 def unsafe_of_saved_model(files: Files, objects: SavedObjectGraph | None) -> list[UnsafeContent]:

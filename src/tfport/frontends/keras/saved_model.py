@@ -29,8 +29,7 @@ NORMALIZATION, MEANS = "Normalization", ("mean", "adapt_mean")
 INPUT_SHAPE = "batch_input_shape"
 """The attributes of a lookup layer in TextVectorization, and of the table in a lookup layer."""
 NO_KERAS_MODEL = (
-    "a SavedModel without the configuration of a Keras model, which Keras 2 writes with `model.save`; a "
-    "graph alone cannot be written as a Keras file"
+    "a SavedModel without the configuration of a Keras model, which Keras 2 writes with `model.save`"
 )
 
 
@@ -95,13 +94,14 @@ def _tables_of_graph(model: Model) -> Iterator[tuple[int, Table]]:
             continue
         for name in objects.nodes[initialize].function.concrete_functions:
             bound = objects.concrete_functions[name].bound_inputs
-            constants = [_constant(model, index) for index in bound if 0 <= index < len(objects.nodes)]
+            inside = [index for index in bound if 0 <= index < len(objects.nodes)]
+            constants = [constant_of_object(model, index) for index in inside]
             filled = [constant for constant in constants if constant is not None]
             if len(filled) == 2:
                 yield number, (filled[0], filled[1])
 
 
-def _constant(model: Model, number: int) -> StoredWeight | None:
+def constant_of_object(model: Model, number: int) -> StoredWeight | None:
     """The constant of the graph that an object of a SavedModel stands for."""
     saved = model.meta.object_graph_def.nodes[number]
     node = model.graph.find(saved.constant.operation) if saved.HasField("constant") else None

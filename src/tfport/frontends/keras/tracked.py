@@ -88,7 +88,7 @@ def _describe(
     waiting, seen = deque([(0, 0)]), {0}
     while waiting:
         here, there = waiting.popleft()
-        objects[here].name = saved.names.get(there, "")
+        objects[here].name, objects[here].number = saved.names.get(there, ""), there
         objects[here].table = objects[here].table or saved.tables.get(there)
         numbers = {child.local_name: child.node_id for child in saved.nodes[there].children}
         for child in nodes[here].children:

@@ -1,0 +1,1 @@
+"""Subclassed models, custom layers and plain graphs as functional Keras models."""
