@@ -1,0 +1,174 @@
+"""Run a rewritten model in a real release by two loaders: the C API, and TensorFlow's own Python.
+
+`Release` is an environment with the release. The C API loads a SavedModel or a GraphDef and runs a session, in a new
+process each time; Python loads a SavedModel with `tf.saved_model.load` from 2.0 on, and anything else in a session.
+"""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jobs import Answer, Crash, Job, output_names
+from judge import CANNOT, SAME, Outcome, judged
+from references import tolerances
+from release import Installation
+from rewrite import rewrite
+
+import tfport
+from tfport.errors import Error
+from tfport.fix.certify.inputs.arrays import ORDINARY
+from tfport.fix.certify.runners import ModelSide, OwnSession
+from tfport.fix.certify.tensorflow_runner import TensorFlow
+from tfport.fix.certify.trial_plan import FittingSizes
+from tfport.fix.certify.trials import GIVEN, Trial, TrialBuilder
+from tfport.formats.saved_model.signature import SAVED_MODEL
+from tfport.graph.model import Model, Signature
+from tfport.startup.dataclass import replace
+
+C_API, PYTHON = "C API", "Python"
+CALLS = 10
+RUNS = 3
+"""Processes in which the C API repeats all calls."""
+Call = tuple[str, dict[str, Any]]
+"""The name of a signature and its inputs."""
+
+
+class ObjectLoader(TensorFlow):
+    """`tf.saved_model.load`, as users of TensorFlow 2 call it."""
+
+    worker = Path(__file__).with_name("object_worker.py")
+
+    def job(self, folder: Path, side: ModelSide, trials: Sequence[Trial]) -> dict[str, Any]:
+        job = super().job(folder, side, trials)
+        asked = [(trial, side.signatures[trial.signature]) for trial in trials]
+        job["trials"] = [
+            {
+                "signature": trial.signature,
+                "feeds": {t: name for name, spec in way.inputs.items() for t in spec.tensors},
+                "fetches": {spec.tensors[0]: name for name, spec in way.outputs.items()},
+            }
+            for trial, way in asked
+        ]
+        return job
+
+
+@dataclass(frozen=True)
+class Release:
+    """A release of TensorFlow in an environment."""
+
+    version: str
+    python: Path
+
+    @property
+    def binary(self) -> Installation:
+        library = self.python.parents[1] / "lib"
+        for name in ("tensorflow", "tensorflow_core"):
+            for folder in library.glob(f"python*/site-packages/{name}"):
+                if list(folder.glob("libtensorflow_framework*")) or list(folder.rglob("_pywrap_tensorflow*")):
+                    return Installation(folder)
+        raise LookupError(f"{self.python}: no TensorFlow")
+
+    def loader(self, model: Model) -> TensorFlow:
+        is_object = model.format is SAVED_MODEL and int(self.version.partition(".")[0]) >= 2
+        return (ObjectLoader if is_object else TensorFlow)(str(self.python))
+
+
+def generated_calls(model: Model) -> list[Call]:
+    """Each signature in turn, ten times with other values, of sizes that the original accepts."""
+    ways = {name: way for name, way in model.signatures.items() if way.outputs}
+    own = OwnSession(ModelSide(model, ways), None)
+    words = own.words()
+    rounds: list[list[Call]] = [[] for _ in range(CALLS)]
+    for name, way in ways.items():
+        builder = TrialBuilder(model, way, words)
+        sizes = FittingSizes(builder)
+        for sizing in [*sizes.usual[1:], *sizes.usual[:1], *sizes.unusual]:
+            if sizes.fit(sizing) and own.ask(builder.trial(sizing, ORDINARY), keeps=False).outputs is not None:
+                break
+        for number, calls in enumerate(rounds):
+            chosen = replace(sizing, rows=1 + number) if sizing.rows < CALLS else sizing
+            trial = builder.trial(chosen, ORDINARY)
+            calls.append((name, trial.inputs))
+    return [call for calls in rounds for call in calls]
+
+
+def expected_answers(path: Path, model: Model, calls: Sequence[Call], today: Installation) -> list[Answer]:
+    """What today's TensorFlow answers to the calls of the original."""
+    return today.run(jobs_of(path, model, calls), reference=True).answers
+
+
+def jobs_of(path: Path, model: Model, calls: Sequence[Call]) -> list[Job]:
+    return [Job(path, inputs, model.signatures[name]) for name, inputs in calls]
+
+
+def outcomes(
+    path: Path, calls: Sequence[Call], expected: Sequence[Answer], release: Release, out: Path
+) -> dict[str, Outcome]:
+    """The outcome of each loader; a model that `fix` refuses has the same in both."""
+    model = tfport.load(str(path))
+    fetches = tuple(t for way in model.signatures.values() for spec in way.outputs.values() for t in spec.tensors)
+    is_graph = model.format is not SAVED_MODEL
+    try:
+        new = rewrite(path, f"tensorflow=={release.version}", fetches if is_graph else (), out, ()).path
+    except Error as error:
+        return dict.fromkeys((C_API, PYTHON), Outcome(CANNOT, str(error)))
+    written = tfport.load(str(new))
+    ways = model.signatures if is_graph else written.signatures
+    jobs = [Job(new, inputs, ways[name]) for name, inputs in calls]
+    by_c = release.binary.run(jobs, times=RUNS).repeated
+    by_python = [in_python(release, written, ways, new, calls)]
+    allowed = {name: tolerances(model, way) for name, way in model.signatures.items()}
+    return {
+        C_API: worst(calls, expected, by_c, allowed),
+        PYTHON: worst(calls, expected, by_python, allowed),
+    }
+
+
+def in_python(
+    release: Release, written: Model, ways: dict[str, Signature], path: Path, calls: Sequence[Call]
+) -> list[Answer]:
+    side = ModelSide(written, ways, str(path))
+    trials = [Trial(name, f"call {i}", GIVEN, inputs) for i, (name, inputs) in enumerate(calls)]
+    (result,) = release.loader(written).ask([side], trials)
+    if result.why:
+        return [Crash(result.why) if result.crashes else result.why] * len(calls)
+    return [
+        named(ways[trial.signature], outcome.outputs) if outcome.outputs is not None else outcome.why
+        for trial, outcome in zip(trials, result.outcomes, strict=True)
+    ]
+
+
+def named(way: Signature, outputs: dict[str, Any]) -> dict[str, np.ndarray]:
+    """The parts of sparse and ragged outputs by the names that the C API's answers have."""
+    return {
+        answer: np.asarray(part)
+        for name, spec in way.outputs.items()
+        for answer, part in zip(
+            output_names(name, spec),
+            outputs[name] if isinstance(outputs[name], tuple) else (outputs[name],),
+            strict=True,
+        )
+    }
+
+
+def worst(
+    calls: Sequence[Call], expected: Sequence[Answer], runs: Sequence[Sequence[Answer]], allowed: dict
+) -> Outcome:
+    """The first call whose answer is wrong; where today's TensorFlow refuses a call, the release must too."""
+    for index, ((name, _), wanted) in enumerate(zip(calls, expected, strict=True)):
+        answers = [run[index] for run in runs]
+        if isinstance(wanted, str):
+            if all(isinstance(a, str) and not isinstance(a, Crash) for a in answers):
+                continue
+            return Outcome("differs", f"call {index}, {name}: answers what TensorFlow refuses: {wanted}")
+        outcome = judged([[answer] for answer in answers], [wanted], allowed[name])
+        if outcome.outcome != SAME:
+            return Outcome(outcome.outcome, f"call {index}, {name}: {outcome.says}")
+    return Outcome(SAME)
+
+
+if __name__ == "__main__":
+    sys.exit(__doc__)
