@@ -86,6 +86,14 @@ def optimizes_functions_as_written(target: Target) -> bool:
     return target.build is not None and since(target, "1.9") and not since(target, "1.13")
 
 
+def sets_only_existing_elements(target: Target) -> bool:
+    """Whether TensorListSetItem ignores that it should make a list longer for an index behind its end.
+
+    Recorded (`make truth`): 2.13 has the attribute, releases before 2.5 refuse it.
+    """
+    return target.build is not None and ignores_unknown_attributes(target) and not since(target, "2.13")
+
+
 def reads_unwritten_as_zeros(target: Target) -> bool:
     """Whether elements of a TensorArray that nothing wrote can be read."""
     return since(target, "1.5")

@@ -8,7 +8,9 @@ See `worker_jobs` of `tfport.fix.certify.workers`. It runs in the Pythons of Ten
 import os
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../src/tfport/fix/certify/workers"))
+sys.path.insert(
+    0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../src/tfport/fix/certify/workers")
+)
 
 from worker_jobs import main
 
@@ -27,9 +29,8 @@ class LoadedObject(object):
 
     def run(self, trial, feeds):
         call = self.model.signatures[trial["signature"]]
-        specs = call.structured_input_signature[1]
-        inputs = {trial["feeds"][t]: array for t, array in feeds.items()}
-        outputs = call(**{n: self.tf.constant(a, specs[n].dtype if n in specs else None) for n, a in inputs.items()})
+        inputs = {trial["feeds"][t]: self.tf.constant(array) for t, array in feeds.items()}
+        outputs = call(**inputs)
         return [(t, outputs[n].numpy(), outputs[n].dtype.name) for t, n in trial["fetches"].items()]
 
     def close(self):

@@ -59,4 +59,3 @@ last = Identity(r:1) {{T=float32}}
         y, last = session.run(["y:0", "last:0"], feeds)
         assert y.shape == (steps, 2, sides)
         assert steps or (last == first).all()
-
