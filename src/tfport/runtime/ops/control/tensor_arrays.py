@@ -200,9 +200,7 @@ def gather(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> l
     return [emit(tracer, node.name, node.op, [flow, *middle], run, out)]
 
 
-def _gathered(
-    tracer: Tracer, node: Node, rows: Operand, checked: Operand, middle: list[Operand]
-) -> Operand:
+def _gathered(tracer: Tracer, node: Node, rows: Operand, checked: Operand, middle: list[Operand]) -> Operand:
     """All rows, or those at the indices; `checked` are the rows if there is one."""
     if not middle:
         return checked

@@ -14,7 +14,13 @@ from tfport.errors import RunFailed
 from tfport.graph.dtypes import INT64, VARIANT, DType
 from tfport.runtime.operand import Dims, Operand
 from tfport.runtime.ops.control.structure_steps import common_shape, emit
-from tfport.runtime.ops.control.tensor_list import TensorList, is_compatible, merged, rows_of_tensor, shape_text
+from tfport.runtime.ops.control.tensor_list import (
+    TensorList,
+    is_compatible,
+    merged,
+    rows_of_tensor,
+    shape_text,
+)
 from tfport.runtime.ops.shared.axes import full, zero_of
 from tfport.runtime.trace import Tracer
 from tfport.runtime.value_facts import ListFacts
