@@ -1,10 +1,10 @@
 """Run a rewritten model in a real release by two loaders: the C API, and TensorFlow's own Python.
 
-`Release` is an environment with the release. The C API loads a SavedModel or a GraphDef and runs a session, in a new
-process each time; Python loads a SavedModel with `tf.saved_model.load` from 2.0 on, and anything else in a session.
+`Release` is an environment with the release. The C API loads a SavedModel or a GraphDef and runs a session,
+in a new process each time; Python loads a SavedModel with `tf.saved_model.load` from 2.0 on, and anything else
+in a session.
 """
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,7 +99,10 @@ def generated_calls(model: Model) -> list[Call]:
 
 
 def expected_answers(path: Path, model: Model, calls: Sequence[Call], today: Release) -> list[Answer]:
-    """What today's TensorFlow answers to the calls of the original; Python sets more variables than the C API."""
+    """What today's TensorFlow answers to the calls of the original.
+
+    Python is asked if the C API refuses: it sets variables that no restore op of the file names.
+    """
     jobs = [Job(path, inputs, model.signatures[name]) for name, inputs in calls]
     answers = today.binary.run(jobs, reference=True).answers
     if not any(isinstance(answer, str) for answer in answers):
@@ -109,14 +112,17 @@ def expected_answers(path: Path, model: Model, calls: Sequence[Call], today: Rel
 
 
 def outcomes(
-    path: Path, calls: Sequence[Call], expected: Sequence[Answer], release: Release, out: Path
+    path: Path,
+    model: Model,
+    calls: Sequence[Call],
+    expected: Sequence[Answer],
+    release: Release,
+    out: Path,
 ) -> dict[str, Outcome]:
     """The outcome of each loader; a model that `fix` refuses has the same in both."""
-    model = tfport.load(str(path))
-    fetches = tuple(
-        t for way in model.signatures.values() for spec in way.outputs.values() for t in spec.tensors
-    )
-    is_graph = model.format is not SAVED_MODEL
+    specs = [spec for way in model.signatures.values() for spec in way.outputs.values()]
+    fetches = tuple(tensor for spec in specs for tensor in spec.tensors)
+    is_graph = tfport.load(str(path)).format is not SAVED_MODEL
     try:
         new = rewrite(path, f"tensorflow=={release.version}", fetches if is_graph else (), out, ()).path
     except Error as error:
@@ -174,7 +180,3 @@ def worst(
         if outcome.outcome != SAME:
             return Outcome(outcome.outcome, f"call {index}, {name}: {outcome.says}")
     return Outcome(SAME)
-
-
-if __name__ == "__main__":
-    sys.exit(__doc__)

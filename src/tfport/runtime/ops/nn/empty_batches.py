@@ -1,4 +1,4 @@
-"""Recurrent layers over a batch without rows or sequences without steps, which ONNX Runtime does not survive."""
+"""Recurrent layers without rows or steps, which ONNX Runtime does not survive."""
 
 from __future__ import annotations
 
