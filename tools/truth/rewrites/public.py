@@ -36,8 +36,8 @@ HEAD = """# Public models in real old releases
 Written by `tools/truth/rewrites/public.py`. {count} models were drawn at random (seed {seed}) from those of
 `tools/real_models.toml`. `tfport fix` rewrote each for the releases; the real binary answered {calls} inputs
 of each signature through the C API ({runs} processes) and in Python. The answers are compared with those of
-TensorFlow {version} to the original: right for **{same} of {all}** pairs of a rewritten model and a loader; `fix` refused
-{refused} of {pairs} pairs of a model and a release, and says why.
+TensorFlow {version} to the original: right for **{same} of {all}** pairs of a rewritten model and a loader;
+`fix` refused {refused} of {pairs} pairs of a model and a release, and says why.
 
 | model | {targets} |
 |---|{rule}

@@ -1,8 +1,8 @@
 """Run a rewritten model in a real release by two loaders: the C API, and TensorFlow's own Python.
 
 `Release` is an environment with the release. The C API loads a SavedModel or a GraphDef and runs a session,
-in a new process each time; Python loads a SavedModel with `tf.saved_model.load` from 2.0 on, and anything else
-in a session.
+in a new process each time; Python loads a SavedModel with `tf.saved_model.load` from 2.0 on, and anything
+else in a session.
 """
 
 from collections.abc import Sequence

@@ -9,7 +9,7 @@ from tests.fix.rule_cases import assert_refuses, check, rule_case
 from tests.fix.rules.strings.test_basic import words
 from tests.runtime.cases import i32, i64
 
-from tfport.fix.rules.strings.ngrams import words_side_by_side
+from tfport.fix.rules.strings.ngrams import with_splits_of_no_words, words_side_by_side
 
 BOTH = ["y:0", "y:1"]
 
@@ -31,7 +31,14 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("c", CASES, ids=str)
+GUARDED = [
+    rule_case(with_splits_of_no_words, grams(widths, short=short), x=text, s=i64(*splits), fetches=BOTH)
+    for text, splits in ((TEXT, (0, 3, 3, 5)), (words(), (0, 0, 0)))
+    for widths, short in (([2], "false"), ([1, 3], "true"))
+]
+
+
+@pytest.mark.parametrize("c", [*CASES, *GUARDED], ids=str)
 def test_answers_stay(c):
     check(c)
 

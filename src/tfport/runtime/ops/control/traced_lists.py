@@ -84,7 +84,7 @@ def all_rows(
 
 
 def with_a_row(tracer: Tracer, name: str, rows: Operand, facts: ListFacts, stated: Dims | None) -> Operand:
-    """The elements of a list as a tensor; an error if none is set, and the file leaves their shape unknown."""
+    """The elements of a list as a tensor; an error if none is set and the file leaves their shape unknown."""
     shape, set_rows = merged(facts.shape, stated), facts.set_rows or rows
     is_full = shape is not None and None not in shape
     if not facts.is_open or is_full or rows.shape is None or not set_rows.shape or set_rows.shape[0]:
