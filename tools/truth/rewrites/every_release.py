@@ -1,6 +1,6 @@
 """Run rewritten models in the real binary of each release of TensorFlow: docs/evidence/releases.json.
 
-    python tools/truth/rewrites/every_release.py [RELEASE…]     default: the newest patch of each minor release
+    python tools/truth/rewrites/every_release.py [RELEASE…]     default: the newest of each minor release
 
 A few models (a batched product, a counter with an asset, a recurrent layer with state) are rewritten for the
 release and called ten times through the C API. `tfport.fix.tried_releases` lists the releases in which all
@@ -26,42 +26,11 @@ from tfport.errors import Error
 OUT = ROOT / "docs/evidence/releases.json"
 MADE = ("counter_with_asset", "recurrent_state")
 TODAY = "2.21.0"
-RELEASES = [
-    "1.4.1",
-    "1.5.0",
-    "1.6.0",
-    "1.7.1",
-    "1.8.0",
-    "1.9.0",
-    "1.10.1",
-    "1.11.0",
-    "1.12.3",
-    "1.13.2",
-    "1.14.0",
-    "1.15.5",
-    "2.0.4",
-    "2.1.4",
-    "2.2.3",
-    "2.3.4",
-    "2.4.4",
-    "2.5.3",
-    "2.6.5",
-    "2.7.4",
-    "2.8.4",
-    "2.9.3",
-    "2.10.1",
-    "2.11.1",
-    "2.12.1",
-    "2.13.1",
-    "2.14.1",
-    "2.15.1",
-    "2.16.2",
-    "2.17.1",
-    "2.18.1",
-    "2.19.1",
-    "2.20.0",
-    "2.21.0",
-]
+RELEASES = """
+1.4.1 1.5.0 1.6.0 1.7.1 1.8.0 1.9.0 1.10.1 1.11.0 1.12.3 1.13.2 1.14.0 1.15.5 2.0.4 2.1.4 2.2.3 2.3.4 2.4.4
+2.5.3 2.6.5 2.7.4 2.8.4 2.9.3 2.10.1 2.11.1 2.12.1 2.13.1 2.14.1 2.15.1 2.16.2 2.17.1 2.18.1 2.19.1 2.20.0
+2.21.0
+"""
 
 
 def main() -> None:
@@ -70,7 +39,7 @@ def main() -> None:
     calls = {name: generated_calls(model) for name, model in models.items()}
     today = Release(TODAY, LIVE / "bin/python")
     expected = {name: expected_answers(paths[name], models[name], calls[name], today) for name in paths}
-    for release in sys.argv[1:] or RELEASES:
+    for release in sys.argv[1:] or RELEASES.split():
         outcomes = {}
         with unpacked_release(release) as binary, tempfile.TemporaryDirectory() as folder:
             for name, path in paths.items():
