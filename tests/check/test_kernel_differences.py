@@ -16,7 +16,7 @@ SIGNED = "y = QuantizeAndDequantizeV2(x, x, x) {T=float32, range_given=true}"
 NGRAMS = """
 x = Placeholder() {dtype=string, shape=(?,)}
 s = Placeholder() {dtype=int64, shape=(?,)}
-y = StringNGrams(x, s) {Tsplits=int64, left_pad="", ngram_widths=[2], pad_width=0, right_pad="", separator=" "}
+y = StringNGrams(x, s) {Tsplits=int64, left_pad="", ngram_widths=[2], pad_width=0, right_pad="", separator=""}
 """.replace("pad_width=0", "pad_width=0, preserve_short_sequences=false")
 OTHER = {
     **{name: (program.text, program.other, program.same) for name, program in PROGRAMS.items()},
