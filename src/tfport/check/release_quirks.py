@@ -94,6 +94,15 @@ def sets_only_existing_elements(target: Target) -> bool:
     return target.build is not None and ignores_unknown_attributes(target) and not since(target, "2.13")
 
 
+def confuses_loop_variables(target: Target) -> bool:
+    """Whether the optimizer takes the predicate of a branch for one of the loop variable that it passes on.
+
+    In the condition of a lowered loop, `a > 0.1 and n < 50` passes `n` on by a comparison of `a`. The loop
+    optimizer of 1.12 compares the start of `n` with 0.1: it aborts if their types differ.
+    """
+    return target.build is not None and since(target, "1.12") and not since(target, "1.13")
+
+
 def reads_unwritten_as_zeros(target: Target) -> bool:
     """Whether elements of a TensorArray that nothing wrote can be read."""
     return since(target, "1.5")
