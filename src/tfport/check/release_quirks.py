@@ -98,9 +98,10 @@ def confuses_loop_variables(target: Target) -> bool:
     """Whether the optimizer takes the predicate of a branch for one of the loop variable that it passes on.
 
     In the condition of a lowered loop, `a > 0.1 and n < 50` passes `n` on by a comparison of `a`. The loop
-    optimizer of 1.12 compares the start of `n` with 0.1: it aborts if their types differ.
+    optimizer of 1.11 to 1.13 compares the start of `n` with 0.1: it aborts if their types differ. Recorded
+    by running such a model in 1.10.1 to 1.15.5.
     """
-    return target.build is not None and since(target, "1.12") and not since(target, "1.13")
+    return target.build is not None and since(target, "1.11") and not since(target, "1.14")
 
 
 def reads_unwritten_as_zeros(target: Target) -> bool:
