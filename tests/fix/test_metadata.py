@@ -65,16 +65,10 @@ def test_collections_name_only_what_is_in_the_graph():
 
 
 def _summed(graph: Graph) -> list[Value]:
-    tag = graph.add(
-        "Const",
-        [],
-        {"dtype": STRING, "value": Tensor.from_numpy(np.array(b"seen", object), STRING)},
-        name="tag",
+    tag, number = (
+        Tensor.from_numpy(np.array(b"a", object), STRING),
+        Tensor.from_numpy(np.float32([1]), FLOAT32),
     )
-    number = graph.add(
-        "Const",
-        [],
-        {"dtype": FLOAT32, "value": Tensor.from_numpy(np.array(1, np.float32), FLOAT32)},
-        name="number",
-    )
-    return [tag.output(0), number.output(0)]
+    values = {"tag": (STRING, tag), "number": (FLOAT32, number)}
+    nodes = [graph.add("Const", [], {"dtype": d, "value": v}, name=name) for name, (d, v) in values.items()]
+    return [node.output(0) for node in nodes]

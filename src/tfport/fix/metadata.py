@@ -48,7 +48,7 @@ def update_metadata(model: Model, target: Target, producer: int, journal: Journa
 
 
 def _clean_collections(model: Model) -> None:
-    """Drop the names of tensors and nodes that the graph no longer has: Python in TensorFlow 2 looks all up."""
+    """Drop names of tensors and nodes that the graph no longer has: Python looks all of them up."""
     for name, collection in list(model.meta.collection_def.items()):
         names = collection.node_list.value
         found = [n for n in names if (model.has_tensor(n) if ":" in n else model.graph.find(n) is not None)]

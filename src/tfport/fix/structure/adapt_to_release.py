@@ -12,8 +12,9 @@
 - The optimizer of TensorFlow 1.9 to 1.12 aborts if a slice in a function does not state attributes that have
   their default values (`check.findings.optimizer`). 1.12 aborts when it lowers a loop in a function that a
   PartitionedCall runs (`check.findings.functions`).
-- The optimizer of 1.11 to 1.13 aborts on a branch in the condition of a loop, if its predicate compares another
-  loop variable with a constant (`confuses_loop_variables`). It does not see the comparison behind a LogicalOr.
+- The optimizer of 1.11 to 1.13 aborts on a branch in the condition of a loop, if its predicate compares
+  another loop variable with a constant (`confuses_loop_variables`). It does not see what is compared behind
+  a LogicalOr.
 """
 
 from __future__ import annotations
@@ -102,7 +103,7 @@ def _identity(node: Node) -> Node:
 
 
 def hide_comparisons(graph: Graph) -> list[tuple[str, str]]:
-    """Compute the predicates of branches that read loop variables by LogicalOr; returns their Switch nodes."""
+    """Compute predicates of branches that read loop variables by LogicalOr; returns the Switch nodes."""
     switches = [node for node in graph if node.op == "Switch"]
     predicates = dict.fromkeys(
         node.inputs[1]
