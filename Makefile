@@ -159,6 +159,9 @@ real-models: $(LIVE_READY)
 # Run rewritten models in real old releases: make evidence CASES="lstm_text 'tfjs_*'"
 evidence: $(READY) $(LIVE_READY)
 	$(BIN)/python tools/truth/rewrites/run.py $(CASES)
+	$(if $(CASES),,$(BIN)/python tools/truth/rewrites/every_release.py $(RELEASES))
+	$(if $(CASES),,$(BIN)/python tools/truth/rewrites/stateful.py)
+	$(if $(CASES),,$(BIN)/python tools/truth/rewrites/public.py)
 
 # Compare all recorded Keras models with the releases that saved them; the everyday suite takes a part
 keras-recorded: $(READY)

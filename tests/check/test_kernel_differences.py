@@ -13,8 +13,14 @@ from tfport.registry.unresolved import Question
 
 X = "x = Placeholder() {dtype=float32, shape=%s}\n"
 SIGNED = "y = QuantizeAndDequantizeV2(x, x, x) {T=float32, range_given=true}"
+NGRAMS = """
+x = Placeholder() {dtype=string, shape=(?,)}
+s = Placeholder() {dtype=int64, shape=(?,)}
+y = StringNGrams(x, s) {Tsplits=int64, left_pad="", ngram_widths=[2], pad_width=0, right_pad="", separator=""}
+""".replace("pad_width=0", "pad_width=0, preserve_short_sequences=false")
 OTHER = {
     **{name: (program.text, program.other, program.same) for name, program in PROGRAMS.items()},
+    "n-grams of no words": (NGRAMS, "2.1.4", "2.2.3"),
     "signed": (X % "(1, 5, 5, 2)" + SIGNED, "1.8.0", "1.9.0"),
 }
 

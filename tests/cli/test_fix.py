@@ -118,6 +118,7 @@ def test_a_difference_can_be_reproduced(tmp_path, capsys, lines, inputs):
     assert fix(model, *target, "--keep-failure", folder) == 1
     printed = capsys.readouterr()
     assert "where they differ" in printed.out
+    assert "nothing was written" in printed.out
     assert sorted(path.stem for path in folder.iterdir()) == ["answer", "expected", "inputs", "model"]
     assert not (tmp_path / "out.pb").exists()
     answers = []

@@ -1,13 +1,16 @@
 """Shapes in the file that the target contradicts, or may contradict, are removed and nothing else."""
 
+import numpy as np
 import pytest
-from tests.recorded_models import graph
+from tests.recorded_models import graph, load
 from tests.truth_models import model_folder
 
 import tfport
 from tfport.check.refused_shapes import stated_shapes
 from tfport.graph.build import graph_to_def
-from tfport.graph.graph import Graph
+from tfport.graph.dtypes import FLOAT32, STRING
+from tfport.graph.graph import Graph, Value
+from tfport.graph.tensors import Tensor
 
 TRUTH = "tests/truth/models"
 RULE = "without inferred shapes"
@@ -48,3 +51,24 @@ def test_nodes_follow_their_inputs_in_the_file():
     assert result.attempt.runs
     places = {node: place for place, node in enumerate(after)}
     assert all(places[value.node] < places[node] for node in after for value in node.inputs)
+
+
+def test_collections_name_only_what_is_in_the_graph():
+    """Python in TensorFlow 2 refuses a file whose `summaries` name a node that writes none any more."""
+    before = load("classifier")
+    summary = before.graph.add("ScalarSummary", _summed(before.graph), {"T": FLOAT32}, name="seen")
+    before.meta.collection_def["summaries"].node_list.value.extend([f"{summary.name}:0"])
+    before.meta.collection_def["kept"].node_list.value.extend(["gone", next(iter(before.graph)).name])
+    after = tfport.fix(before, target="tensorflow==2.8.4").model
+    assert "summaries" not in after.meta.collection_def
+    assert list(after.meta.collection_def["kept"].node_list.value) == [next(iter(before.graph)).name]
+
+
+def _summed(graph: Graph) -> list[Value]:
+    tag, number = (
+        Tensor.from_numpy(np.array(b"a", object), STRING),
+        Tensor.from_numpy(np.float32([1]), FLOAT32),
+    )
+    values = {"tag": (STRING, tag), "number": (FLOAT32, number)}
+    nodes = [graph.add("Const", [], {"dtype": d, "value": v}, name=name) for name, (d, v) in values.items()]
+    return [node.output(0) for node in nodes]

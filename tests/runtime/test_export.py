@@ -83,6 +83,21 @@ def test_nodes_without_a_lowering_are_listed_and_nothing_is_written(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_every_node_without_a_lowering_has_a_reason(tmp_path):
+    session = session_of("""
+        x = Placeholder() {dtype=float32, shape=(2,)}
+        i = Placeholder() {dtype=int32, shape=()}
+        n = Const() {dtype=int32, value=int32()[2]}
+        a = TensorArrayV3(n) {dtype=float32, element_shape=(2,)}
+        w = TensorArrayWriteV3(a, i, x, a:1) {T=float32}
+        y = TensorArrayReadV3(a, i, w) {dtype=float32}
+    """)
+    with pytest.raises(tfport.CannotRun, match="cannot be exported to ONNX, only run") as refused:
+        exported(session, tmp_path / "m.onnx")
+    _, _, reasons = str(refused.value).partition("only run: ")
+    assert all(reason.partition(": ")[2] for reason in reasons.split("; "))
+
+
 def test_side_effects_cannot_be_exported(tmp_path):
     with pytest.raises(tfport.CannotRun, match=r"`AssignAddVariableOp`.*: it has side effects"):
         exported(tfport.Session(load("module")), tmp_path / "m.onnx")

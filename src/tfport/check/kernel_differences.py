@@ -57,6 +57,15 @@ def _without_infinity(usage: Usage, attrs: Attrs) -> bool:
     return not all(map(restores_infinity, usage.nodes))
 
 
+def writes_splits(node: Node) -> bool:
+    """Whether the graph replaces the splits of n-grams where there are no words."""
+    return any(use.op == "Select" for use in node.output(1).uses)
+
+
+def _without_splits(usage: Usage, attrs: Attrs) -> bool:
+    return not all(map(writes_splits, usage.nodes))
+
+
 def _fills_by_position(usage: Usage, attrs: Attrs) -> bool:
     return bool(attrs.get("fill_mode", "CONSTANT") != "CONSTANT")
 
@@ -116,6 +125,8 @@ OTHER_ANSWERS = (
                 about="fill_mode",
                 cause="the kernel fills with zeros between the last pixel and the edge, and does not know "
                 "NEAREST"),
+    KernelLimit("StringNGrams", _without_splits, "", first="1.15", until="2.2", about="no words",
+                cause="the kernel does not write the splits of a batch without words: they are arbitrary"),
     KernelLimit("Cast", _shortens_float32, "", until="1.11", about="bfloat16", cause=CUT_OFF),
     # not supported before 1.8
     KernelLimit("Cast", _shortens_others, "", first="1.8", until="1.11", about="bfloat16", cause=CUT_OFF),

@@ -86,6 +86,24 @@ def optimizes_functions_as_written(target: Target) -> bool:
     return target.build is not None and since(target, "1.9") and not since(target, "1.13")
 
 
+def sets_only_existing_elements(target: Target) -> bool:
+    """Whether TensorListSetItem ignores that it should make a list longer for an index behind its end.
+
+    Recorded (`make truth`): 2.13 has the attribute, releases before 2.5 refuse it.
+    """
+    return target.build is not None and ignores_unknown_attributes(target) and not since(target, "2.13")
+
+
+def confuses_loop_variables(target: Target) -> bool:
+    """Whether the optimizer takes the predicate of a branch for one of the loop variable that it passes on.
+
+    In the condition of a lowered loop, `a > 0.1 and n < 50` passes `n` on by a comparison of `a`. The loop
+    optimizer of 1.11 to 1.13 compares the start of `n` with 0.1: it aborts if their types differ. Recorded
+    by running such a model in 1.10.1 to 1.15.5.
+    """
+    return target.build is not None and since(target, "1.11") and not since(target, "1.14")
+
+
 def reads_unwritten_as_zeros(target: Target) -> bool:
     """Whether elements of a TensorArray that nothing wrote can be read."""
     return since(target, "1.5")

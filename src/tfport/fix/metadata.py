@@ -36,6 +36,7 @@ def update_metadata(model: Model, target: Target, producer: int, journal: Journa
         _strip(model, journal)
     _sort(model.graph)
     collect_assets(model.meta)
+    _clean_collections(model)
     info = model.meta.meta_info_def
     if target.build is not None and model.meta.ByteSize():
         info.tensorflow_version = target.build.version
@@ -44,6 +45,18 @@ def update_metadata(model: Model, target: Target, producer: int, journal: Journa
         used = sorted({node.op for node in every_node(model.graph)})
         info.ClearField("stripped_op_list")
         info.stripped_op_list.op.extend(d for op in used if (d := target.registry.get(op)) is not None)
+
+
+def _clean_collections(model: Model) -> None:
+    """Drop names of tensors and nodes that the graph no longer has: Python looks all of them up."""
+    for name, collection in list(model.meta.collection_def.items()):
+        names = collection.node_list.value
+        found = [n for n in names if (model.has_tensor(n) if ":" in n else model.graph.find(n) is not None)]
+        if len(found) < len(names):
+            del names[:]
+            names.extend(found)
+            if not found:
+                del model.meta.collection_def[name]
 
 
 def _sort(graph: Graph) -> None:

@@ -33,6 +33,7 @@ from tfport.fix.prove.target_runners import is_provable
 from tfport.fix.rule import ANY, LOSSY, Rule
 from tfport.fix.structure.large_constants import OPS, stored_with_variables
 from tfport.fix.structure.saver import tensors
+from tfport.fix.tried_releases import MODELS, is_tried
 from tfport.formats.checkpoint.write import Tensors
 from tfport.formats.digests import model_digest, model_files
 from tfport.formats.graph_def.signature import META_GRAPH
@@ -88,7 +89,8 @@ class Fixed(RenderedResult):
     @property
     def is_tried(self) -> bool:
         """Whether rewritten models of this kind have been run in the release of the target."""
-        return True
+        build = self.target.build
+        return build is None or is_tried(MODELS, "tensorflow", build.version)
 
     @property
     def failure(self) -> str:

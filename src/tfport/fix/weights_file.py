@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfport.errors import Error
-from tfport.fix.certify.inputs.input_uses import pass_through_outputs, readings
 from tfport.fix.torch_layout import KERNELS, in_torch_layout
 from tfport.formats.output import new_path
 from tfport.formats.saved_model.signature import SAVED_MODEL
@@ -27,6 +26,7 @@ from tfport.graph.graph import Node, Value
 from tfport.graph.model import Model
 from tfport.graph.reach import needed_by
 from tfport.graph.state import variables
+from tfport.graph.value_readers import pass_through_outputs, readings
 from tfport.startup.dataclass import dataclass, replace
 
 if TYPE_CHECKING:

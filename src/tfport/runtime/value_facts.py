@@ -177,6 +177,10 @@ class ListFacts:
     change: ListChange | None = None
     items: Dims | None = None
     """Shape of each element that a loop has set, as far as it is known."""
+    is_open: bool = False
+    """Whether the file leaves sizes of an element unknown: then only an element that is set has a shape."""
+    set_rows: Operand | None = None
+    """The rows that a loop has set, if nothing else did."""
 
 
 @dataclass(frozen=True, slots=True)

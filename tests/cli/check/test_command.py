@@ -37,6 +37,13 @@ def test_the_exit_code_is_the_verdict(on, code, capsys):
     assert capsys.readouterr().err == ""
 
 
+def test_the_target_can_be_named_as_for_fix(capsys):
+    assert check(ATTENTION, "--for", "tensorflow==1.13.2") == 1
+    named = capsys.readouterr()
+    assert check(ATTENTION, "--on", "tensorflow==1.13.2") == 1
+    assert capsys.readouterr() == named
+
+
 def test_the_json_has_the_documented_fields(capsys):
     assert check(ATTENTION, "--on", "tensorflow==1.13.2", "--device", "cpu", "--json") == 1
     document = json.loads(capsys.readouterr().out)

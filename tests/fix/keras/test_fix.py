@@ -207,6 +207,16 @@ def test_hard_sigmoid_of_a_layer_is_written_as_layers(tmp_path):
     assert np.allclose(answers(tmp_path / "m.keras", x), answers(source, x), rtol=1e-5, atol=1e-6)
 
 
+def test_a_refusal_names_the_layer_of_the_file_and_not_those_of_a_rule(tmp_path):
+    dense = layer("Dense", "d", units=2, activation="hard_sigmoid")
+    weights = arrays(d=[(3, 2), (2,)])
+    source = write_h5(tmp_path / "m.h5", config=sequential(STEPS, dense), version="3.15.1", **weights)
+    assert fixed_to(source, tmp_path / "n.h5", "keras==2.3.1").remaining == [
+        "layer `d` (Dense): its hard_sigmoid must be written as other layers, and keras 2.3.1 has no class "
+        "Rescaling"
+    ]
+
+
 def test_hard_sigmoid_inside_time_distributed_is_written_as_layers(tmp_path):
     dense = layer("Dense", "inner", units=2, activation="hard_sigmoid")
     source = write_h5(

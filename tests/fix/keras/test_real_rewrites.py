@@ -6,8 +6,6 @@ The models of the "first set" and of tensorflow-2.15.1 came from an earlier form
 import json
 from pathlib import Path
 
-from tfport.fix.keras.tried_releases import TRIED
-
 RECORD = json.loads(Path(__file__).with_name("real_rewrites.json").read_text())
 LIMITS = ("does not load several calls of it as outputs", "does not load it after a layer that is shared")
 """Why tfport refuses: releases up to 3.6 cannot load such models, also those that they saved themselves."""
@@ -27,8 +25,3 @@ def test_every_minor_release_of_keras_3_was_asked():
     minors = {name.rpartition("-")[2].rpartition(".")[0] for name in RECORD if name.startswith("keras-3")}
     assert minors == {f"3.{number}" for number in range(16)}
     assert all(sum(map(len, sources.values())) >= 30 for name, sources in RECORD.items() if "keras-3" in name)
-
-
-def test_the_tried_releases_are_those_of_the_record():
-    asked = [name.rpartition("-")[::2] for name in RECORD if name.startswith("keras-")]
-    assert sorted(version for _, version in asked) == sorted(TRIED["keras"].split())

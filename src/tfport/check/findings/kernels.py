@@ -202,7 +202,8 @@ class OtherAnswer(Finding):
     which the model may have been made. Recorded by running the kernels of many releases:
     dilations that are ignored, boxes that soft suppression drops, minus infinity that
     becomes the lowest finite number, edges of transformed images, sines of large angles,
-    bits that are cut off for bfloat16 instead of rounded, bfloat16 constants read as zeros.
+    bits that are cut off for bfloat16 instead of rounded, bfloat16 constants read as zeros,
+    splits of n-grams that are not written.
     ## Fix
     `tfport fix --for TARGET` writes other nodes with the results of later releases, or says
     that there are none. Or use a later release.

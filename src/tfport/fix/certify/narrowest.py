@@ -17,11 +17,11 @@ import numpy as np
 
 from tfport.errors import UnreadableFile
 from tfport.fix.certify.compare import NarrowestType, is_float, precision
-from tfport.fix.certify.inputs.input_uses import PASS_THROUGH, CallPath
 from tfport.formats.stablehlo.vhlo import read_vhlo
 from tfport.graph.graph import ARG, RETURN, Function, Node, Value
 from tfport.graph.model import Model, Signature
 from tfport.graph.op_facts.kinds import WHILES
+from tfport.graph.value_readers import PASS_THROUGH, CallPath
 from tfport.startup.dataclass import dataclass
 
 HANDLES = ("variant", "resource")

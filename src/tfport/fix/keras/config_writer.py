@@ -86,13 +86,14 @@ class ConfigWriter:
             }
             written = typed(layer.class_name, options, module, self.dialect)
             return {**written, "registered_name": layer.class_name}
-        original, layer = layer.class_name, replaced(layer, self.dialect)
+        stands_for, original, layer = layer.stands_for, layer.class_name, replaced(layer, self.dialect)
         if layer.class_name != original:
             self.replaced.setdefault(f"{original} → {layer.class_name}", []).append(layer.name)
         result = rewritten_options(layer, self.dialect, self._stored_layer)
         for name in result.dropped:
             self.dropped.setdefault(name, []).append(layer.name)
-        self.refused += [f"layer `{layer.name}` ({layer.class_name}): {why}" for why in result.refused]
+        subject = stands_for or f"layer `{layer.name}` ({original}):"
+        self.refused += [f"{subject} {why}" for why in result.refused]
         if "name" in result.options or layer.name:
             result.options["name"] = layer.name
         return self._object(layer.class_name, result.options)

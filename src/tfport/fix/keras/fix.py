@@ -38,12 +38,12 @@ from tfport.fix.keras.op_nodes import NODE_LAYER, with_functions
 from tfport.fix.keras.operators import with_functions_of, with_operators_of
 from tfport.fix.keras.replacements import HARD_SIGMOID, with_causal_masks_of, with_explicit_hard_sigmoid
 from tfport.fix.keras.traced.traced_models import TracedFile
-from tfport.fix.keras.tried_releases import is_tried
 from tfport.fix.keras.weights import WeightTransfer, by_layer, by_path, scaled_cells
 from tfport.fix.options import FixOptions
 from tfport.fix.prove.target_runners import target_runners
 from tfport.fix.result import Fixed, grouped
 from tfport.fix.rule import ROUNDING
+from tfport.fix.tried_releases import KERAS_FILES, is_tried
 from tfport.formats.find import find_model
 from tfport.formats.keras.records import Json, KerasFile
 from tfport.formats.keras.saved_model import SAVED_MODEL
@@ -94,7 +94,8 @@ class FixedKeras(Fixed):
 
     @property
     def is_tried(self) -> bool:
-        return self.target.keras is not None and is_tried(self.target.keras)
+        release = self.target.keras
+        return release is not None and is_tried(KERAS_FILES, release.package, release.version)
 
     @cached_property
     def remaining(self) -> list[str]:

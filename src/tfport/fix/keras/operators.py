@@ -233,6 +233,7 @@ def _to_2(operator: Operator, layer: LayerConfig) -> bool:
         return False
     layer.calls = [_old_call(operator, call, kwargs) for call in layer.calls]
     function = operator.functions[0]
+    layer.stands_for = f"layer `{layer.name}` ({layer.class_name}): it must be a function layer, and"
     layer.class_name = SLICING_LAYER if function == SLICING else FUNCTION_LAYER
     layer.module = layer.registered_name = ""
     layer.config = {"name": layer.name, "function": function}

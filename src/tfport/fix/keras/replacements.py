@@ -126,18 +126,24 @@ def _write_out(model: ModelConfig, layer: LayerConfig, scale: float) -> dict[str
     before, scaled = f"{name}_before_activation", f"{name}_rescaling"
     calls = range(len(layer.calls))
     shared = {"dtype": layer.config.get("dtype", "float32")}
+    written_out = (
+        f"layer `{name}` ({layer.class_name}): its {HARD_SIGMOID} must be written as other layers, and"
+    )
     rescaling = LayerConfig(
         "Rescaling",
         scaled,
         {**shared, "name": scaled, "scale": scale, "offset": 0.5},
         [LayerCall((TensorRef(before, number),)) for number in calls],
+        stands_for=written_out,
     )
     relu = LayerConfig(
         "ReLU",
         name,
         {**shared, "name": name, "max_value": 1.0, "negative_slope": 0.0, "threshold": 0.0},
         [LayerCall((TensorRef(scaled, number),)) for number in calls],
+        stands_for=written_out,
     )
+    layer.stands_for = f"layer `{name}` ({layer.class_name}):"
     layer.name, layer.config = before, {**_without_activation(layer.config), "name": before}
     model.layers[index + 1 : index + 1] = [rescaling, relu]
     return {before: name}

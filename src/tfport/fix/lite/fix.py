@@ -18,6 +18,7 @@ from tfport.fix.options import FixOptions
 from tfport.fix.prove.target_runners import target_runners
 from tfport.fix.result import Fixed, grouped
 from tfport.fix.rule import EXACT
+from tfport.fix.tried_releases import LITE_FILES, is_tried
 from tfport.formats.find import find_model
 from tfport.formats.lite.write import lite_bytes
 from tfport.formats.output import new_path
@@ -43,6 +44,11 @@ class FixedLite(Fixed):
         findings = [f for f in self.attempt.report.findings if f.severity == ERROR and f.stage]
         reasons = grouped(self.attempt.reasons)
         return [*(f"{finding.code}: {finding.message}" for finding in findings), *reasons]
+
+    @property
+    def is_tried(self) -> bool:
+        interpreter = self.target.lite
+        return interpreter is not None and is_tried(LITE_FILES, interpreter.package, interpreter.version)
 
     def _write(self, path: str | os.PathLike[str]) -> str:
         with new_path(path) as temporary:

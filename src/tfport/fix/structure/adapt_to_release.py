@@ -12,6 +12,9 @@
 - The optimizer of TensorFlow 1.9 to 1.12 aborts if a slice in a function does not state attributes that have
   their default values (`check.findings.optimizer`). 1.12 aborts when it lowers a loop in a function that a
   PartitionedCall runs (`check.findings.functions`).
+- The optimizer of 1.11 to 1.13 aborts on a branch in the condition of a loop, if its predicate compares
+  another loop variable with a constant (`confuses_loop_variables`). It does not see what is compared behind
+  a LogicalOr.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from tfport.check.log_probabilities import DECODER, PROBED_SHAPE, uncorrected
 from tfport.check.node_contexts import LOWER
 from tfport.check.release_quirks import (
     aborts_lowering_loops,
+    confuses_loop_variables,
     misreads_control_inputs,
     normalizes_log_probabilities,
     optimizes_functions_as_written,
@@ -45,6 +49,8 @@ from tfport.graph.graph import Graph, Node, Value
 from tfport.graph.op_facts.kinds import ALL_SWITCHES, ENTERS, EXITS, MERGES, NEXTS
 from tfport.graph.reach import every_node
 
+COMPARISONS = frozenset(("Equal", "NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual"))
+
 
 def adapt_to_release(
     graph: Graph, checker: NodeChecker, facts: Facts, journal: Journal, tensors: Collection[str]
@@ -61,6 +67,9 @@ def adapt_to_release(
     if misreads_control_inputs(target):
         says = "Nodes wait for transpositions through an Identity, which the target does not remove."
         journal.changed("waiting apart", says, wait_through_identities(graph))
+    if confuses_loop_variables(target):
+        says = "Branches in conditions of loops do not show the optimizer what their predicate compares."
+        journal.changed("hidden comparisons", says, hide_comparisons(graph))
     if aborts_lowering_loops(target):
         says = "Loops in functions call their functions; the target aborts when it lowers them there."
         journal.changed("loops as they are", says, keep_loops(graph))
@@ -88,6 +97,28 @@ def _identity(node: Node) -> Node:
     value = node.output(0)
     attrs = {"T": value.dtype.base}
     return node.graph.add("Identity", [value], attrs, name=f"{node.name}/done", device=node.device)
+
+
+# Branches in the conditions of loops.
+
+
+def hide_comparisons(graph: Graph) -> list[tuple[str, str]]:
+    """Compute predicates of branches that read loop variables by LogicalOr; returns the Switch nodes."""
+    switches = [node for node in graph if node.op == "Switch"]
+    predicates = dict.fromkeys(
+        node.inputs[1]
+        for node in switches
+        if node.inputs[0].node.op in MERGES and node.inputs[1].source().node.op in COMPARISONS
+    )
+    changed = []
+    for predicate in predicates:
+        name = f"{predicate.node.name}/hidden"
+        hidden = graph.add("LogicalOr", [predicate, predicate], {}, name=name, device=predicate.node.device)
+        for node in switches:
+            if node.inputs[1] is predicate:
+                node.set_inputs([node.inputs[0], hidden.output(0)])
+                changed.append((node.name, node.op))
+    return changed
 
 
 # Functions that old sessions break.

@@ -59,6 +59,8 @@ class LayerConfig:
     """For a custom class: the name with its package, `my_package>MyLayer`."""
     model: ModelConfig | None = None
     """The layers inside it, if it is a model."""
+    stands_for: str = ""
+    """The layer of the file that it was written for, and why: what a refusal of it names instead."""
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ from tests.fix.rule_cases import assert_refuses, check, rule_case
 from tests.fix.rules.strings.test_basic import words
 from tests.runtime.cases import i32, i64
 
-from tfport.fix.rules.strings.ngrams import words_side_by_side
+from tfport.fix.rules.strings.ngrams import with_splits_of_no_words, words_side_by_side
 
 BOTH = ["y:0", "y:1"]
 
@@ -31,12 +31,20 @@ CASES = [
 ]  # fmt: skip
 
 
+OLDEST = [chain_case(c.text, fetches=BOTH, **c.feeds) for c in CASES]
+CASES += [
+    rule_case(with_splits_of_no_words, grams(widths, short=short), x=text, s=i64(*splits), fetches=BOTH)
+    for text, splits in ((TEXT, (0, 3, 3, 5)), (words(), (0, 0, 0)))
+    for widths, short in (([2], "false"), ([1, 3], "true"))
+]
+
+
 @pytest.mark.parametrize("c", CASES, ids=str)
 def test_answers_stay(c):
     check(c)
 
 
-@pytest.mark.parametrize("c", [chain_case(c.text, fetches=BOTH, **c.feeds) for c in CASES], ids=str)
+@pytest.mark.parametrize("c", OLDEST, ids=str)
 def test_the_oldest_target_takes_it(c):
     check_chain(c)
 

@@ -238,10 +238,19 @@ def maps(size, x, **feeds):
     return graph_case(text, fetches=["y:0", "n:0"], name="map", x=x, **feeds)
 
 
+TWO = "    two = Const() {dtype=int32, value=int32(1,)[2]}\n"
 CASES += [
     maps(None, numbers(4, 2)),
     maps(6, numbers(4, 2)),
     maps(3, numbers(4, 2), fails=True),
+    maps(None, numbers(0, 2), fails=True),  # no element is set, and no shape is stated
+    maps(6, numbers(0, 2), fails=True),
+    graph_case(
+        MAPS.replace("SIZE", "rows").replace("w:2, any", "w:2, two").replace("    l =", f"{TWO}    l ="),
+        fetches=["y:0", "n:0"],
+        name="map",
+        x=numbers(0, 2),
+    ),
     graph_case(PUSHES, fetches=["y:0", "w:1"], name="push", x=f32(1, 2)),
     *(
         graph_case(NESTED, fetches=["y:0"], name="nested", x=numbers(3, 3), n=scalar(n), m=scalar(m))

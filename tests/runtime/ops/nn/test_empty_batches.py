@@ -1,4 +1,4 @@
-"""A batch without rows gives a result without rows; ONNX Runtime's recurrent ops end the process there."""
+"""A batch without rows, or sequences without steps: ONNX Runtime's recurrent ops end the process there."""
 
 import numpy as np
 import pytest
@@ -38,3 +38,24 @@ y = Identity(r) {{T=float32}}
 """)
     feeds = {"x:0": np.ones((2, 0, 1), np.float32), "h:0": np.ones((1, 0, 1), np.float32)}
     assert session.run(["y:0"], feeds)[0].shape == (2, 0, 1)
+
+
+@pytest.mark.parametrize("direction", ["unidirectional", "bidirectional"])
+@pytest.mark.parametrize("mode", ["lstm", "gru", "rnn_tanh"])
+def test_sequences_without_steps(mode, direction):
+    sides = 1 + (direction == "bidirectional")
+    count = {"lstm": 16, "gru": 12, "rnn_tanh": 4}[mode] * sides
+    session = session_of(f"""
+x = Placeholder() {{dtype=float32, shape=(?, ?, 1)}}
+h = Placeholder() {{dtype=float32, shape=({sides}, ?, 1)}}
+p = Const() {{dtype=float32, value=float32({count},){[1] * count}}}
+r = CudnnRNNV2(x, h, h, p) {{T=float32, direction="{direction}", rnn_mode="{mode}", is_training=false}}
+y = Identity(r) {{T=float32}}
+last = Identity(r:1) {{T=float32}}
+""")
+    first = np.ones((sides, 2, 1), np.float32)
+    for steps in (0, 3, 0):
+        feeds = {"x:0": np.ones((steps, 2, 1), np.float32), "h:0": first}
+        y, last = session.run(["y:0", "last:0"], feeds)
+        assert y.shape == (steps, 2, sides)
+        assert steps or (last == first).all()

@@ -274,21 +274,22 @@ def test_what_a_loop_becomes(name):
     assert ops & {"LSTM", "GRU", "RNN", "Loop", "If"} == {*kind.split()}
 
 
+@pytest.mark.parametrize("name", ["lstm", "gru", "gru of tf1"])
 @pytest.mark.parametrize("engine", ["onnxruntime", "none"])
-def test_without_iterations_the_states_are_the_initial_ones(engine):
-    text = LOOPS["lstm"][0]
+def test_without_iterations_the_states_are_the_initial_ones(name, engine):
+    text = LOOPS[name][0]
     session = tfport.Session(tfport.load(graph_to_def(graph(text)).SerializeToString()), engine=engine)
+    states = {state: FED[state] for state in states_of(name)}
     feeds = {
         "x:0": X,
         "m:0": np.ones((5, 2, 1), bool),
         "n:0": np.int32(0),
         "k:0": np.zeros(2, np.int32),
-        "h0:0": H0,
-        "c0:0": C0,
+        **{f"{state}:0": array for state, array in states.items()},
     }
-    h, c = session.run(["w:5", "w:6"], feeds)
-    assert np.array_equal(h, H0)
-    assert np.array_equal(c, C0)
+    last = session.run([f"w:{5 + k}" for k in range(len(states))], feeds)
+    for array, first in zip(last, states.values(), strict=True):
+        assert np.array_equal(array, first)
     with pytest.raises(tfport.Error):
         session.run(["w:5"], {**feeds, "n:0": np.int32(6)})
 

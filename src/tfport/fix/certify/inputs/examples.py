@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfport.fix.certify.inputs.arrays import Random, ValueProfile, array_of
-from tfport.fix.certify.inputs.input_uses import Reading
 from tfport.formats.proto import serving_pb2 as pb
 from tfport.graph.dtypes import STRING, DType
 from tfport.graph.graph import Node
 from tfport.graph.shapes import Shape
+from tfport.graph.value_readers import Reading
 from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:

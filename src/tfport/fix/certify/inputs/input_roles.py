@@ -13,12 +13,13 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tfport.fix.certify.inputs.examples import SequenceFeatures, WantedFeature, sequences_by, wanted_by
-from tfport.fix.certify.inputs.input_uses import Reading, index_limit, pass_through_outputs, readings
+from tfport.fix.certify.inputs.input_uses import index_limit
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.graph.dtypes import STRING, DType
 from tfport.graph.graph import ARG, Function, Node, Value
 from tfport.graph.model import Model, Signature, TensorSpec
 from tfport.graph.shapes import UNKNOWN, Shape
+from tfport.graph.value_readers import Reading, pass_through_outputs, readings
 from tfport.startup.dataclass import dataclass, field
 
 if TYPE_CHECKING:

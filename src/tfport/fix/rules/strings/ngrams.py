@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from tfport.check.kernel_differences import writes_splits
 from tfport.fix.nodes.builder import RuleBuilder
 from tfport.fix.nodes.row_splits import column, count_of, indices_of, lengths_of, splits_of, starts_of, wide
-from tfport.fix.rule import EXACT, Replacement, refuse, rule
+from tfport.fix.rule import EXACT, OtherProblem, Replacement, refuse, rule
 from tfport.graph.dtypes import INT64, STRING
 from tfport.graph.graph import Node, Value
 from tfport.runtime.ops.strings.byte_strings import attr_bytes
@@ -36,6 +37,18 @@ class PaddedSentences:
             inside = op.Select(op.Less(at, length), op.Add(start, at), right)
             widths.append(op.Gather(self.words, op.Select(op.Less(at, op.const(0, INT64)), left, inside)))
         return op.StringJoin(widths, separator=self.separator)
+
+
+@rule("StringNGrams", keeps=EXACT)
+def with_splits_of_no_words(op: RuleBuilder, n: Node) -> Replacement:
+    """The splits are zeros where there are no words, for which old kernels do not write them."""
+    if not op.has(n.op):
+        return OtherProblem("the target has no such op")
+    if writes_splits(n):
+        return refuse("the splits of a batch without words are replaced already")
+    grams = op.StringNGrams(*n.inputs, **n.attrs)
+    splits = grams.output(1)
+    return [grams, op.Select(op.Greater(op.Size(n.inputs[0]), 0), splits, op.ZerosLike(splits))]
 
 
 @rule("StringNGrams", keeps=EXACT)

@@ -71,7 +71,8 @@ def _list_after_loop(
         stacked = last_row(tracer, name, rows)
     else:
         stacked = all_rows(tracer, name, facts, rows, grows=change.grows, falls=change.falls)
-    after = replace(facts, stacked=stacked, head=None, tail=(), size=None, change=None)
+    only = None if facts.head or facts.tail else rows
+    after = replace(facts, stacked=stacked, head=None, tail=(), size=None, change=None, set_rows=only)
     return list_from_rows(tracer, name, after)
 
 

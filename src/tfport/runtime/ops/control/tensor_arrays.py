@@ -27,7 +27,7 @@ from tfport.runtime.ops.control.tensor_list import (
     shape_text,
 )
 from tfport.runtime.ops.control.tensor_list_structures import length_of, record_set_item, rows_at
-from tfport.runtime.ops.control.traced_lists import item_shape, list_from_rows, row_at
+from tfport.runtime.ops.control.traced_lists import item_shape, list_from_rows, row_at, with_a_row
 from tfport.runtime.passes.programs.recurrent_layers import is_size_of
 from tfport.runtime.program import ONNX_TYPES
 from tfport.runtime.trace import Tracer
@@ -75,7 +75,8 @@ def tensor_array(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs
         return TensorList([None] * int(size), dims, dtype, written_once=True)
 
     flow = emit(tracer, node.name, node.op, inputs, run, (VARIANT, ()))
-    tracer.lists[flow] = ListFacts(dtype, dims, size=inputs[0], head=())
+    is_open = dims is None or None in dims
+    tracer.lists[flow] = ListFacts(dtype, dims, size=inputs[0], head=(), is_open=is_open)
     handle = TensorArrayInfo(dtype, dims, attrs.get("dynamic_size") is True, flow)
     array_handle = Operand(RESOURCE, (), value=handle, name=node.name)
     return [array_handle, flow] if node.op == "TensorArrayV3" else [array_handle]
@@ -187,7 +188,8 @@ def gather(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> l
     element_shape = attrs.get("element_shape")
     shape = element_shape.dims if isinstance(element_shape, Shape) else None
     if rows is not None:
-        return [_gathered(tracer, node, rows, middle)]
+        checked = with_a_row(tracer, node.name, rows, tracer.lists[flow], shape)
+        return [_gathered(tracer, node, rows, checked, middle)]
 
     def run(array: Any, indices: Any = None) -> Any:
         at = range(len(array)) if indices is None else np.asarray(indices).tolist()
@@ -198,15 +200,16 @@ def gather(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> l
     return [emit(tracer, node.name, node.op, [flow, *middle], run, out)]
 
 
-def _gathered(tracer: Tracer, node: Node, rows: Operand, middle: list[Operand]) -> Operand:
+def _gathered(tracer: Tracer, node: Node, rows: Operand, checked: Operand, middle: list[Operand]) -> Operand:
+    """All rows, or those at the indices; `checked` are the rows if there is one."""
     if not middle:
-        return rows
+        return checked
     step = next((s for s in reversed(tracer.steps) if middle[0] in s.outputs), None)
     if step is not None and step.op == "Range" and _counts_up(tracer, middle[0]):
         limit = next((s for s in tracer.steps if step.inputs[1] in s.outputs), None)
         if limit is not None and limit.op == "TensorListLength" and limit.inputs[0] is rows:
-            return rows
-    return rows_at(tracer, node.name, rows, middle[0])
+            return checked
+    return rows_at(tracer, node.name, checked, middle[0])
 
 
 @structure(_versions("TensorArrayConcat"))

@@ -18,7 +18,7 @@ from tfport.runtime.lower import structure
 from tfport.runtime.operand import Dims, Operand
 from tfport.runtime.ops.control.structure_steps import emit
 from tfport.runtime.ops.control.tensor_list import is_compatible, merged
-from tfport.runtime.ops.control.traced_lists import row_at
+from tfport.runtime.ops.control.traced_lists import row_at, with_a_row
 from tfport.runtime.program import ONNX_TYPES
 from tfport.runtime.symbolic_values import SymbolicValues
 from tfport.runtime.trace import Tracer
@@ -34,6 +34,11 @@ def known_element_shape(operand: Operand) -> Dims | None:
     return tuple(None if n is None or n < 0 else n for n in operand.known)
 
 
+def is_open(operand: Operand) -> bool:
+    """Whether an element shape is a constant with unknown sizes."""
+    return operand.array is not None and (operand.array.ndim == 0 or bool((operand.array < 0).any()))
+
+
 def element_of(attrs: Attrs) -> DType:
     element = attrs["element_dtype"]
     assert isinstance(element, DType)
@@ -43,14 +48,18 @@ def element_of(attrs: Attrs) -> DType:
 @structure("TensorListReserve")
 def reserve(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> list[Operand]:
     (out,) = tracer.plain(node, inputs, attrs)
-    tracer.lists[out] = ListFacts(element_of(attrs), known_element_shape(inputs[0]), size=inputs[1], head=())
+    shape = known_element_shape(inputs[0])
+    tracer.lists[out] = ListFacts(
+        element_of(attrs), shape, size=inputs[1], head=(), is_open=is_open(inputs[0])
+    )
     return [out]
 
 
 @structure("EmptyTensorList")
 def empty(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> list[Operand]:
     (out,) = tracer.plain(node, inputs, attrs)
-    tracer.lists[out] = ListFacts(element_of(attrs), known_element_shape(inputs[0]), head=())
+    shape = known_element_shape(inputs[0])
+    tracer.lists[out] = ListFacts(element_of(attrs), shape, head=(), is_open=is_open(inputs[0]))
     return [out]
 
 
@@ -64,7 +73,9 @@ def from_tensor(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs)
         and is_compatible(tensor.shape and tensor.shape[1:], shape)
     ):
         assert tensor.shape is not None
-        tracer.lists[out] = ListFacts(element_of(attrs), merged(tensor.shape[1:], shape), stacked=tensor)
+        tracer.lists[out] = ListFacts(
+            element_of(attrs), merged(tensor.shape[1:], shape), stacked=tensor, is_open=is_open(inputs[1])
+        )
     return [out]
 
 
@@ -138,6 +149,10 @@ def stack(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> li
     count = attrs.get("num_elements")
     if rows is None or rows.shape is None:
         return [*tracer.plain(node, inputs, attrs)]
+    if is_open(inputs[1]):
+        stated = known_element_shape(inputs[1])
+        rows = with_a_row(tracer, node.name, rows, tracer.lists[inputs[0]], stated)
+    assert rows.shape is not None
     if count in (-1, rows.shape[0]):
         return [rows]
     if rows.shape[0] is not None or not isinstance(count, int):

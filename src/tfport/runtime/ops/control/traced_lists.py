@@ -14,7 +14,13 @@ from tfport.errors import RunFailed
 from tfport.graph.dtypes import INT64, VARIANT, DType
 from tfport.runtime.operand import Dims, Operand
 from tfport.runtime.ops.control.structure_steps import common_shape, emit
-from tfport.runtime.ops.control.tensor_list import TensorList, is_compatible, merged, rows_of_tensor
+from tfport.runtime.ops.control.tensor_list import (
+    TensorList,
+    is_compatible,
+    merged,
+    rows_of_tensor,
+    shape_text,
+)
 from tfport.runtime.ops.shared.axes import full, zero_of
 from tfport.runtime.trace import Tracer
 from tfport.runtime.value_facts import ListFacts
@@ -75,6 +81,28 @@ def all_rows(
 
     shape = rows.shape and (count_of(facts, grows), *rows.shape[1:])
     return emit(tracer, name, "TensorListStack", [rows, *head, *size], run, (rows.dtype, shape), lower)
+
+
+def with_a_row(tracer: Tracer, name: str, rows: Operand, facts: ListFacts, stated: Dims | None) -> Operand:
+    """The elements of a list as a tensor; an error if none is set and the file leaves their shape unknown."""
+    shape, set_rows = merged(facts.shape, stated), facts.set_rows or rows
+    is_full = shape is not None and None not in shape
+    if not facts.is_open or is_full or rows.shape is None or not set_rows.shape or set_rows.shape[0]:
+        return rows
+
+    def run(tensor: Any, written: Any) -> Any:
+        if not len(written):
+            raise RunFailed(f"no element is set, and the shape of elements is not known: {shape_text(shape)}")
+        return tensor
+
+    def lower(b: Any, tensor: Operand, written: Operand) -> Operand:
+        too_far = b.cast(b.Equal(b.Shape(written, start=0, end=1), b.ints(0)), INT64)
+        same = b.Add(b.ints(*(0 for _ in tensor.shape or ())), b.Gather(b.ints(0), too_far, axis=0))
+        out: Operand = b.Reshape(tensor, same)  # a size of 0 is that of the input
+        out.shape = tensor.shape
+        return out
+
+    return emit(tracer, name, "TensorListStack", [rows, set_rows], run, (rows.dtype, rows.shape), lower)
 
 
 def count_of(facts: ListFacts, grows: bool) -> int | None:

@@ -74,7 +74,7 @@ def after_layer(tracer: Tracer, loop: TimeLoop, layer: Recurrence) -> Operands:
     for (i, change), rows in zip(loop.changes.items(), layer.rows, strict=True):
         facts = tracer.lists.get(loop.initial[i])
         if facts and facts.size and not facts.head and same_number(facts.size, layer.iterations):
-            full = replace(facts, stacked=rows, head=None, size=None, change=None)
+            full = replace(facts, stacked=rows, head=None, size=None, change=None, set_rows=rows)
             results[i] = list_from_rows(tracer, loop.name, full)
         else:
             results[i] = rows_after_loop(tracer, loop.traced.loop, i, change, rows)

@@ -45,7 +45,7 @@ def layer_step(
     batch = x.shape[1]
     shapes: Any = [(x.shape[0], 1, batch, cell.units), *[(1, batch, cell.units)] * len(first)]
     initial = [b.unsqueeze(state, 0) for state in first]
-    initial[0] = refuse_empty_batch(b, x, initial[0])
+    initial[0] = refuse_empty_batch(b, cell.kind, x, initial[0])
     if cell.peepholes is not None:
         initial.append(b.const(cell.peepholes[None], FLOAT32))
     y, *last = b.nodes(

@@ -96,17 +96,17 @@ def _layer(b, mode, x, first_h, parts, units, lengths, first_c):
     r = b.const(np.stack([ordered(r) for _, r, _, _ in parts]), x.dtype)
     bias = b.const(np.stack([np.concatenate([ordered(wb), ordered(rb)]) for *_, wb, rb in parts]), x.dtype)
     attrs = {"hidden_size": units, "direction": "bidirectional" if len(parts) == 2 else "forward"}
-    inputs = [x, w, r, bias, lengths, refuse_empty_batch(b, x, first_h)]
+    op = {"lstm": "LSTM", "gru": "GRU"}.get(mode, "RNN")
+    inputs = [x, w, r, bias, lengths, refuse_empty_batch(b, op, x, first_h)]
     shapes = [(x.shape[0], len(parts), x.shape[1], units), *[(len(parts), x.shape[1], units)] * 2]
     if mode == "lstm":
-        y, h, c = b.nodes("LSTM", *inputs, first_c, outputs=3, dtype=x.dtype, shape=shapes, **attrs)
+        y, h, c = b.nodes(op, *inputs, first_c, outputs=3, dtype=x.dtype, shape=shapes, **attrs)
         c = _final_state(b, x, lengths, first_c, c)
     else:
         if mode == "gru":
             attrs["linear_before_reset"] = 1
         else:
             attrs["activations"] = ["Relu" if mode == "rnn_relu" else "Tanh"] * len(parts)
-        op = "GRU" if mode == "gru" else "RNN"
         y, h = b.nodes(op, *inputs, outputs=2, dtype=x.dtype, shape=shapes[:2], **attrs)
         c = None
     h = _final_state(b, x, lengths, first_h, h)

@@ -1,0 +1,54 @@
+"""The releases that a certificate counts as tried are those in which real packages ran rewritten models."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.compact_json import read_json
+from tests.recorded_models import graph
+
+import tfport
+from tfport.fix.tried_releases import KERAS_FILES, LITE_FILES, MODELS, TRIED
+from tfport.graph.build import graph_to_def
+
+ROOT = Path(__file__).parents[2]
+UNTRIED = "rewritten files of this kind were not tried in this release"
+GRAPH = graph_to_def(
+    graph("x = Placeholder() {dtype=float32, shape=(?, 3)}\ny = AddV2(x, x) {T=float32}")
+).SerializeToString()
+
+
+def read(path):
+    return json.loads((ROOT / path).read_text())
+
+
+def tensorflow_releases():
+    """Releases whose binary gave the expected answers, from all records of rewritten models."""
+    by_case = read_json(ROOT / "docs/truth/fix.json.xz").values()
+    targets = {t for targets in by_case for t, e in targets.items() if e["outcome"] == "same"}
+    found = {target.removeprefix("tensorflow==") for target in targets if "@" not in target}
+    stateful = read("docs/evidence/stateful.json")["models"].values()
+    found |= {t for model in stateful for t, e in model["targets"].items() if e["outcome"] == "same"}
+    every = read("docs/evidence/releases.json")["tensorflow"]
+    return found | {release for release, rows in every.items() if {o for o, _ in rows.values()} == {"same"}}
+
+
+def test_releases_of_tensorflow():
+    assert set(TRIED[MODELS]["tensorflow"].split()) == tensorflow_releases()
+
+
+def test_releases_of_keras():
+    asked = [name.rpartition("-")[::2] for name in read("tests/fix/keras/real_rewrites.json")]
+    for package, versions in TRIED[KERAS_FILES].items():
+        assert set(versions.split()) == {version for name, version in asked if name == package}
+
+
+def test_interpreters_of_tensorflow_lite():
+    assert all(f"LiteRT {v}" in (ROOT / "docs/evidence/lite_export.md").read_text()
+               for v in TRIED[LITE_FILES]["ai-edge-litert"].split())  # fmt: skip
+
+
+@pytest.mark.parametrize(("release", "says"), [("1.4.1", False), ("1.4.0", True)])
+def test_the_certificate_says_that_a_release_was_not_tried(release, says):
+    certificate = tfport.fix(GRAPH, target=f"tensorflow=={release}").certificate
+    assert (UNTRIED in certificate.target_statement) is says
