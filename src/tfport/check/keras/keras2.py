@@ -81,6 +81,8 @@ FUNCTIONAL = ("Functional", "Model", "Network", "Container")
 FIRST_STORED_SHAPES = "2.6"
 ATTENTION_SHAPES = ("query_shape", "key_shape", "value_shape")
 """What `from_config` of MultiHeadAttention takes from a configuration."""
+UNLISTED = ("RandomFourierFeatures", "SpectralNormalization")
+"""Public classes that no table of the loaders has; archives name their modules."""
 RENAMED = {"BatchNormalizationV1": "BatchNormalization", "BatchNormalizationV2": "BatchNormalization"}
 
 
@@ -96,7 +98,7 @@ class Keras2Layers(Keras2Objects):
         known = self.release.find("layer", name)
         if known is None and self.since("1.14"):
             known = self.release.find("layer", RENAMED.get(name, name))
-        if known is None:
+        if known is None or (name in UNLISTED and "module" not in config):
             return [self.unknown("layer", name, layer)]
         return self.from_config(known, inner, layer)
 
