@@ -287,7 +287,9 @@ def inner_model(draw, x, depth):
     if k.shape_of(y) == k.shape_of(x) and draw.chance(0.4):
         y = draw.layer("Add")([model(y), y])
     if draw.chance(0.15) and None not in shape:
-        wrapped = attempt(draw, lambda: lambda t: k.layer("TimeDistributed", layer=model)(t), repeated(draw, x))
+        wrapped = attempt(
+            draw, lambda: lambda t: k.layer("TimeDistributed", layer=model)(t), repeated(draw, x)
+        )
         if wrapped is not None and len(k.shape_of(wrapped)) == 3:
             y = wrapped
     return y
@@ -469,8 +471,9 @@ def build(k, seed):
 
 def set_policy(k, name):
     if k.major == 3:
-        k.module.config.set_dtype_policy(name) if hasattr(k.module.config, "set_dtype_policy") else \
-            k.module.mixed_precision.set_global_policy(name)
+        k.module.config.set_dtype_policy(name) if hasattr(
+            k.module.config, "set_dtype_policy"
+        ) else k.module.mixed_precision.set_global_policy(name)
         return
     if name == "float64":
         k.backend.set_floatx("float64")
@@ -494,7 +497,9 @@ def save(k, out, number):
         model.quantize(draw("int8", "float8") if k.minor > 3 else "int8")
     path = os.path.join(out, "m%03d" % number)
     archives = k.major == 3 or (k.major, k.minor) >= (2, 12)
-    suffix = draw(".keras", ".keras", ".h5") if k.major == 3 else (draw(".keras", ".h5") if archives else ".h5")
+    suffix = (
+        draw(".keras", ".keras", ".h5") if k.major == 3 else (draw(".keras", ".h5") if archives else ".h5")
+    )
     k.reset_states(model)
     arrays = {}
     for prefix, sizes in (("", {0: 2, 1: 6}), ("b_", {0: 2, 1: 7})):

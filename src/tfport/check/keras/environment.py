@@ -41,9 +41,7 @@ ONE_LAYOUT = {
 """Layers of Keras 2 that pass their layout on to kernels, and what these say; the others transpose."""
 FIRST_LAYOUTS, FIRST_NORMALIZATION = "2.9", "2.1"
 """The first TensorFlow whose CPU kernels take channels first: with oneDNN, and for batch normalization."""
-FUSED = (
-    "InternalError: The CPU implementation of FusedBatchNorm only supports NHWC tensor format for now."
-)
+FUSED = "InternalError: The CPU implementation of FusedBatchNorm only supports NHWC tensor format for now."
 NOT_FUSED = ("renorm", "virtual_batch_size")
 """Options of batch normalization that the fused op does not have."""
 BAD_MARSHAL = "ValueError: bad marshal data (unknown type code)"
