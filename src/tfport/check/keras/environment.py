@@ -31,7 +31,9 @@ _POOLING = "InvalidArgumentError: Default {}PoolingOp only supports NHWC on devi
 ONE_LAYOUT = {
     "Conv1D": _CONV2D,
     "Conv2D": _CONV2D,
-    "Conv3D": "InvalidArgumentError: CPU implementation of Conv3D currently only supports the NHWC tensor format.",
+    "Conv3D": (
+        "InvalidArgumentError: CPU implementation of Conv3D currently only supports the NHWC tensor format."
+    ),
     "Conv3DTranspose": "InvalidArgumentError: Conv3DBackpropInputOpV2 only supports NDHWC on the CPU.",
     "SeparableConv1D": _DEPTHWISE,
     "SeparableConv2D": _DEPTHWISE,

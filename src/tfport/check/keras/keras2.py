@@ -229,7 +229,7 @@ def _constant_first(constant: Json, config: dict[str, Json], layer: str, is_kept
     elif isinstance(constant, float) and policy not in (None, "float32"):
         error, text = (
             TYPE_ERROR,
-            "Input 'y' has another type that does not match type float32 of argument 'x'.",
+            "Input 'y' has a type that does not match type float32 of argument 'x'.",
         )
         what = f"the number {constant} before a tensor of another type, which is read as float32"
     else:

@@ -283,7 +283,7 @@ class Keras3Objects:
         return [Raised(ATTRIBUTE_ERROR, "'str' object has no attribute 'quantization_mode'", finding)]
 
     def _without_name(self, known: KerasObject, layer: str) -> Raised:
-        """The error for a quantized policy, which 3.3 reads by its name and later releases store by its mode."""
+        """The error for a quantized policy, which 3.3 reads by its name; later releases store a mode."""
         text = "DTypePolicy.__new__() missing 1 required positional argument: 'name'"
         finding = MissingKerasArgument(
             layer=layer, class_name=known.name, op=known.name, attr="name", argument="name"

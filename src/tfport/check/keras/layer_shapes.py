@@ -16,7 +16,7 @@ Shape = tuple[int | None, ...]
 
 
 def layer_shapes(file: KerasFile) -> dict[str, list[Shape]]:
-    """The shapes of the results of the calls of each layer by its name; none of a layer that cannot be built."""
+    """The shapes of what each layer returns, by its name; none of a layer that cannot be built."""
     builder = ModelBuilder(file, OpTable(known_ops()))
     try:
         root, _ = builder.build_layers()

@@ -59,9 +59,9 @@ def silent_changes(
     for name, class_name, config in stored_layers(file.config):
         for argument, what in _other_meanings(class_name, config, version, release):
             yield _changed(name, class_name, argument, what)
-        if is_keras_3(release) and (change := _interpolation(name, class_name, config, release)):
-            if not (change.doubt and has_tensorflow):
-                yield change
+        missing = _interpolation(name, class_name, config, release) if is_keras_3(release) else None
+        if missing and not (missing.doubt and has_tensorflow):
+            yield missing
         if legacy and (change := dropped_axis(class_name, config, release)):
             yield _changed(name, class_name, "axis", change)
     if legacy:
