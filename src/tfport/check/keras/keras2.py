@@ -200,7 +200,7 @@ class Keras2Layers(Keras2Objects):
 
 
 def constants_first(stored: Json, is_kept: bool) -> list[Raised]:
-    """The errors of functions whose first argument is no tensor, such as `1 - x` and `tf.einsum(equation, x)`.
+    """The errors of functions whose first argument is no tensor: `1 - x` and `tf.einsum(equation, x)`.
 
     `is_kept`: the release, since 2.4, reads the call as one of the model's.
     """
