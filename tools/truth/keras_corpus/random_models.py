@@ -19,10 +19,32 @@ from weights import randomize
 
 TRIES = 12
 """How often a layer is drawn before a model goes on without it."""
-ACTIVATIONS = ["relu", "elu", "tanh", "sigmoid", "selu", "softplus", "softsign", "swish", "gelu", "exponential",
-               "hard_sigmoid", "linear", "softmax", None]  # fmt: skip
-INITIALIZERS = ["glorot_uniform", "he_normal", "lecun_uniform", "zeros", "random_normal", "VarianceScaling",
-                "orthogonal", "truncated_normal"]  # fmt: skip
+ACTIVATIONS = [
+    "relu",
+    "elu",
+    "tanh",
+    "sigmoid",
+    "selu",
+    "softplus",
+    "softsign",
+    "swish",
+    "gelu",
+    "exponential",
+    "hard_sigmoid",
+    "linear",
+    "softmax",
+    None,
+]
+INITIALIZERS = [
+    "glorot_uniform",
+    "he_normal",
+    "lecun_uniform",
+    "zeros",
+    "random_normal",
+    "VarianceScaling",
+    "orthogonal",
+    "truncated_normal",
+]
 
 
 class Draw:
@@ -65,31 +87,60 @@ class Draw:
         """A layer that takes images."""
         padding, size = self("same", "same", "valid"), self(2, 3, (1, 3))
         options = [
-            lambda: self.layer("Conv2D", "weights", "activation", filters=self(2, 4), kernel_size=size,
-                               padding=padding, **self.convolution()),
-            lambda: self.layer("SeparableConv2D", "activation", filters=3, kernel_size=2, padding=padding,
-                               depth_multiplier=self(1, 2)),
-            lambda: self.layer("DepthwiseConv2D", "activation", kernel_size=2, padding=padding,
-                               depth_multiplier=self(1, 2)),
-            lambda: self.layer("Conv2DTranspose", "weights", "activation", filters=2, kernel_size=3,
-                               strides=self(1, 2), padding=padding),
-            lambda: self.layer(self("MaxPooling2D", "AveragePooling2D"), pool_size=2, padding="same",
-                               strides=self(1, 2, None)),
-            lambda: self.layer("UpSampling2D", size=self(2, (1, 2)), interpolation=self("nearest", "bilinear")),
+            lambda: self.layer(
+                "Conv2D",
+                "weights",
+                "activation",
+                filters=self(2, 4),
+                kernel_size=size,
+                padding=padding,
+                **self.convolution(),
+            ),
+            lambda: self.layer(
+                "SeparableConv2D",
+                "activation",
+                filters=3,
+                kernel_size=2,
+                padding=padding,
+                depth_multiplier=self(1, 2),
+            ),
+            lambda: self.layer(
+                "DepthwiseConv2D", "activation", kernel_size=2, padding=padding, depth_multiplier=self(1, 2)
+            ),
+            lambda: self.layer(
+                "Conv2DTranspose",
+                "weights",
+                "activation",
+                filters=2,
+                kernel_size=3,
+                strides=self(1, 2),
+                padding=padding,
+            ),
+            lambda: self.layer(
+                self("MaxPooling2D", "AveragePooling2D"),
+                pool_size=2,
+                padding="same",
+                strides=self(1, 2, None),
+            ),
+            lambda: self.layer(
+                "UpSampling2D", size=self(2, (1, 2)), interpolation=self("nearest", "bilinear")
+            ),
             lambda: self.layer("ZeroPadding2D", padding=self(1, (1, 0), ((0, 1), (1, 0)))),
             lambda: self.layer("Cropping2D", cropping=((0, 1), (1, 0))),
             lambda: self.normalization(3),
             lambda: self.normalization(3),
             lambda: self.layer("SpatialDropout2D", rate=0.3),
             lambda: self.layer("Permute", dims=self((2, 1, 3), (1, 3, 2))),
-            lambda: self.layer("Resizing", height=5, width=6, interpolation=self("bilinear", "nearest", "area")),
+            lambda: self.layer(
+                "Resizing", height=5, width=6, interpolation=self("bilinear", "nearest", "area")
+            ),
             lambda: self.layer("CenterCrop", height=4, width=4),
             lambda: self.layer("Rescaling", scale=self(0.5, 2), offset=self(0.0, 1)),
             lambda: self.layer("RandomFlip", mode="horizontal"),
             lambda: self.layer("RandomContrast", factor=0.2),
             lambda: self.layer("SpectralNormalization", layer=self.layer("Conv2D", filters=3, kernel_size=2)),
             lambda: self.anything(),
-        ]  # fmt: skip
+        ]
         return self.r.choice(options)()
 
     def convolution(self):
@@ -101,8 +152,13 @@ class Draw:
     def normalization(self, rank):
         axis = self(-1, -1, 1, rank, [1], [-1], [1, 2] if rank > 2 else [1])
         options = [
-            lambda: self.layer("BatchNormalization", axis=axis, momentum=self(0.9, 0.99), scale=self(True, False),
-                               **self({}, {"renorm": True}, {"fused": False}, {"virtual_batch_size": None})),
+            lambda: self.layer(
+                "BatchNormalization",
+                axis=axis,
+                momentum=self(0.9, 0.99),
+                scale=self(True, False),
+                **self({}, {"renorm": True}, {"fused": False}, {"virtual_batch_size": None}),
+            ),
             lambda: self.layer("BatchNormalization", center=self(True, False)),
             lambda: self.layer("LayerNormalization", axis=axis, epsilon=self(1e-3, 1e-5)),
             lambda: self.layer("LayerNormalization"),
@@ -110,7 +166,7 @@ class Draw:
             lambda: self.layer("UnitNormalization", axis=self(-1, 1)),
             lambda: self.layer("RMSNormalization", axis=-1),
             lambda: self.adapted(axis),
-        ]  # fmt: skip
+        ]
         return self.r.choice(options)()
 
     def adapted(self, axis):
@@ -119,15 +175,24 @@ class Draw:
     def sequences(self):
         """A layer that takes sequences of vectors and returns such."""
         options = [
-            lambda: self.layer("Conv1D", "weights", "activation", filters=self(3, 4), kernel_size=2,
-                               padding=self("same", "causal", "valid"), **self.convolution()),
+            lambda: self.layer(
+                "Conv1D",
+                "weights",
+                "activation",
+                filters=self(3, 4),
+                kernel_size=2,
+                padding=self("same", "causal", "valid"),
+                **self.convolution(),
+            ),
             lambda: self.layer("SeparableConv1D", filters=3, kernel_size=2, padding="same"),
             lambda: self.layer("Conv1DTranspose", filters=3, kernel_size=2, padding="same"),
             lambda: self.recurrent(True),
             lambda: self.recurrent(True),
             lambda: self.bidirectional(True),
             lambda: self.layer("MaxPooling1D", pool_size=2, padding="same"),
-            lambda: self.layer("TimeDistributed", layer=self.layer("Dense", "weights", "activation", units=4)),
+            lambda: self.layer(
+                "TimeDistributed", layer=self.layer("Dense", "weights", "activation", units=4)
+            ),
             lambda: self.layer("TimeDistributed", layer=self.normalization(1)),
             lambda: self.layer("SpatialDropout1D", rate=0.2),
             lambda: self.layer("Masking", mask_value=self(0.0, -1.0)),
@@ -139,7 +204,7 @@ class Draw:
             lambda: self.layer("LocallyConnected1D", filters=3, kernel_size=2),
             lambda: self.layer("EinsumDense", equation="abc,cd->abd", output_shape=(None, 4), bias_axes="d"),
             lambda: self.anything(),
-        ]  # fmt: skip
+        ]
         return self.r.choice(options)()
 
     def recurrent(self, sequences):
@@ -150,9 +215,18 @@ class Draw:
             cell = cells if kind == "stack" else cells[0]
             return self.layer("RNN", cell=cell, **more)
         more.update(self({}, {}, {"go_backwards": True}, {"unroll": True}, {"implementation": 1}))
-        more.update(self({}, {}, {"recurrent_activation": "hard_sigmoid"}, {"recurrent_activation": "relu"},
-                         {"dropout": 0.1, "recurrent_dropout": 0.2}, {"time_major": False},
-                         {"recurrent_initializer": "orthogonal"}, {"bias_regularizer": "l1"}))  # fmt: skip
+        more.update(
+            self(
+                {},
+                {},
+                {"recurrent_activation": "hard_sigmoid"},
+                {"recurrent_activation": "relu"},
+                {"dropout": 0.1, "recurrent_dropout": 0.2},
+                {"time_major": False},
+                {"recurrent_initializer": "orthogonal"},
+                {"bias_regularizer": "l1"},
+            )
+        )
         if kind == "GRU":
             more.update(self({}, {"reset_after": False}, {"reset_after": True}))
         if kind == "LSTM":
@@ -190,10 +264,20 @@ class Draw:
     def function(self):
         """An activation given as an object."""
         k = self.k
-        options = [lambda: k.module.activations.relu, lambda: k.layer("LeakyReLU"), lambda: k.tf.nn.relu6,
-                   lambda: k.tf.nn.swish, lambda: k.tf.nn.leaky_relu, lambda: "leaky_relu", lambda: "mish",
-                   lambda: "log_softmax", lambda: "relu6", lambda: "silu", lambda: "hard_silu",
-                   lambda: k.tf.tanh]  # fmt: skip
+        options = [
+            lambda: k.module.activations.relu,
+            lambda: k.layer("LeakyReLU"),
+            lambda: k.tf.nn.relu6,
+            lambda: k.tf.nn.swish,
+            lambda: k.tf.nn.leaky_relu,
+            lambda: "leaky_relu",
+            lambda: "mish",
+            lambda: "log_softmax",
+            lambda: "relu6",
+            lambda: "silu",
+            lambda: "hard_silu",
+            lambda: k.tf.tanh,
+        ]
         return self.r.choice(options)()
 
     def anything(self):
@@ -216,13 +300,13 @@ class Draw:
 
 
 def attempt(draw, choose, x):
-    """A tensor after a layer that this release has and that takes the tensor; the tensor itself if none does."""
+    """A tensor after a layer that this release has and that takes it; the tensor itself if none does."""
     for _ in range(TRIES):
         try:
             y = choose()(x)
             if all(size is None or size > 0 for size in draw.k.shape_of(y)[1:]):
                 return y
-        except Exception:  # noqa: S112  an option that this release lacks, or a shape that the layer does not take
+        except Exception:
             continue
     return x
 
@@ -257,14 +341,14 @@ def inner_model(draw, x, depth):
     """A Sequential or functional model that is called once or twice, or for each step."""
     k, shape = draw.k, draw.k.shape_of(x)[1:]
     if draw.chance(0.4):
-        model = k.Sequential(**draw({}, {"name": "inner_%d" % draw.r.randrange(1000)}))
+        model = k.Sequential(**draw({}, {"name": f"inner_{draw.r.randrange(1000)}"}))
         if draw.chance(0.5):
             model.add(k.layer("InputLayer", **({"input_shape": shape} if k.major < 3 else {"shape": shape})))
         y = k.Input(shape)
         for _ in range(draw(1, 2, 3)):
-            layers = []
+            layers, rank = [], len(k.shape_of(y))
 
-            def chosen(layers=layers, rank=len(k.shape_of(y))):
+            def chosen(layers=layers, rank=rank):
                 pick = {2: draw.vectors, 3: draw.sequences, 4: draw.images}.get(rank, draw.anything)
                 layers.append(pick())
                 return layers[-1]
@@ -302,26 +386,49 @@ def repeated(draw, x):
 def operator(draw, x):
     """An operation outside of layers, which newer releases record as a layer of its own."""
     k = draw.k
-    options = [lambda: x * 2.0, lambda: x + 1.0, lambda: 1.0 - x, lambda: x / 3.0, lambda: -x, lambda: x**2.0,
-               lambda: x[:, 1:]]  # fmt: skip
+    options = [
+        lambda: x * 2.0,
+        lambda: x + 1.0,
+        lambda: 1.0 - x,
+        lambda: x / 3.0,
+        lambda: -x,
+        lambda: x**2.0,
+        lambda: x[:, 1:],
+    ]
     if k.major == 3:
-        options += [lambda: k.ops.mean(x, axis=-1, keepdims=True), lambda: k.ops.concatenate([x, x], axis=-1),
-                    lambda: k.ops.clip(x, -1.0, 1.0), lambda: k.ops.transpose(x), lambda: k.ops.expand_dims(x, 1),
-                    lambda: k.ops.where(x > 0, x, 0.1 * x), lambda: k.ops.einsum("...c->...c", x),
-                    lambda: k.ops.softmax(x, axis=-1), lambda: k.ops.relu(x), lambda: k.ops.abs(x),
-                    lambda: k.ops.squeeze(k.ops.expand_dims(x, -1), -1), lambda: k.ops.cast(x, "float32")]  # fmt: skip
+        options += [
+            lambda: k.ops.mean(x, axis=-1, keepdims=True),
+            lambda: k.ops.concatenate([x, x], axis=-1),
+            lambda: k.ops.clip(x, -1.0, 1.0),
+            lambda: k.ops.transpose(x),
+            lambda: k.ops.expand_dims(x, 1),
+            lambda: k.ops.where(x > 0, x, 0.1 * x),
+            lambda: k.ops.einsum("...c->...c", x),
+            lambda: k.ops.softmax(x, axis=-1),
+            lambda: k.ops.relu(x),
+            lambda: k.ops.abs(x),
+            lambda: k.ops.squeeze(k.ops.expand_dims(x, -1), -1),
+            lambda: k.ops.cast(x, "float32"),
+        ]
     else:
-        options += [lambda: k.tf.reduce_mean(x, axis=-1, keepdims=True), lambda: k.tf.concat([x, x], -1),
-                    lambda: k.tf.clip_by_value(x, -1.0, 1.0), lambda: k.tf.expand_dims(x, 1),
-                    lambda: k.tf.where(x > 0, x, 0.1 * x), lambda: k.tf.einsum("...c->...c", x),
-                    lambda: k.tf.nn.softmax(x), lambda: k.tf.abs(x), lambda: k.tf.nn.relu(x),
-                    lambda: k.tf.cast(x, "float32")]  # fmt: skip
+        options += [
+            lambda: k.tf.reduce_mean(x, axis=-1, keepdims=True),
+            lambda: k.tf.concat([x, x], -1),
+            lambda: k.tf.clip_by_value(x, -1.0, 1.0),
+            lambda: k.tf.expand_dims(x, 1),
+            lambda: k.tf.where(x > 0, x, 0.1 * x),
+            lambda: k.tf.einsum("...c->...c", x),
+            lambda: k.tf.nn.softmax(x),
+            lambda: k.tf.abs(x),
+            lambda: k.tf.nn.relu(x),
+            lambda: k.tf.cast(x, "float32"),
+        ]
     for _ in range(TRIES):
         try:
             y = draw.r.choice(options)()
             k.Model(draw.inputs, y)
             return y
-        except Exception:  # noqa: S112  1.15 needs layers, and shapes decide
+        except Exception:
             continue
     return x
 
@@ -361,7 +468,7 @@ def special(draw, x, rank):
     for _ in range(TRIES):
         try:
             return draw.r.choice(options.get(rank, [dot]))()
-        except Exception:  # noqa: S112
+        except Exception:
             continue
     return x
 
@@ -411,7 +518,7 @@ def functional(draw):
     if draw.chance(0.25):
         outputs.append(draw.layer("Flatten")(draw.r.choice(tensors)))
     if draw.chance(0.06) and draw.k.major == 3 and (draw.k.minor > 0):
-        outputs = {"out_%d" % i: y for i, y in enumerate(outputs)}
+        outputs = {f"out_{i}": y for i, y in enumerate(outputs)}
     elif len(outputs) == 1:
         outputs = outputs[0]
     return draw.k.Model(draw.inputs, outputs)
@@ -428,9 +535,9 @@ def sequential(draw):
     if form == "input":
         layers.append(k.layer("InputLayer", **({"input_shape": shape} if k.major < 3 else {"shape": shape})))
     for _ in range(draw(2, 3, 4)):
-        chosen = []
+        chosen, rank = [], len(k.shape_of(y))
 
-        def choose(chosen=chosen, rank=len(k.shape_of(y))):
+        def choose(chosen=chosen, rank=rank):
             pick = {2: draw.vectors, 3: draw.sequences, 4: draw.images}.get(rank, draw.anything)
             chosen.append(pick())
             return chosen[-1]
@@ -441,14 +548,14 @@ def sequential(draw):
             layers.append(chosen[-1])
     if form == "first" and k.major < 3:
         first = layers[0].get_config()
-        first["batch_input_shape"] = (None,) + tuple(shape)
+        first["batch_input_shape"] = (None, *tuple(shape))
         try:
             layers[0] = type(layers[0]).from_config(first)
         except Exception:
             form = "late"
     model = k.Sequential(layers, **draw({}, {"name": "all_of_it"}))
     if form != "input" and not model.built:
-        model.build((None,) + tuple(shape))
+        model.build((None, *tuple(shape)))
     return model
 
 
@@ -495,7 +602,7 @@ def save(k, out, number):
     randomize(k, model)
     if getattr(draw, "quantize", False):
         model.quantize(draw("int8", "float8") if k.minor > 3 else "int8")
-    path = os.path.join(out, "m%03d" % number)
+    path = os.path.join(out, f"m{number:03}")
     archives = k.major == 3 or (k.major, k.minor) >= (2, 12)
     suffix = (
         draw(".keras", ".keras", ".h5") if k.major == 3 else (draw(".keras", ".h5") if archives else ".h5")
@@ -505,8 +612,8 @@ def save(k, out, number):
     for prefix, sizes in (("", {0: 2, 1: 6}), ("b_", {0: 2, 1: 7})):
         feeds = [feed(k, tensor, sizes) for tensor in model.inputs]
         answers = k.answer(model, feeds)
-        arrays.update((prefix + "in%d" % i, as_bytes(x)) for i, x in enumerate(feeds))
-        arrays.update((prefix + "out%d" % i, as_bytes(y)) for i, y in enumerate(answers))
+        arrays.update((f"{prefix}in{i}", as_bytes(x)) for i, x in enumerate(feeds))
+        arrays.update((f"{prefix}out{i}", as_bytes(y)) for i, y in enumerate(answers))
         k.reset_states(model)
     model.save(path + suffix)
     if suffix == ".keras" and not zipfile.is_zipfile(path + suffix):
@@ -533,7 +640,7 @@ def main(package, out, first, count):
         except Exception as problem:
             print(number, type(problem).__name__, str(problem)[:300].replace("\n", " "), flush=True)
             for suffix in (".h5", ".keras", ".npz"):
-                path = os.path.join(out, "m%03d" % number) + suffix
+                path = os.path.join(out, f"m{number:03}") + suffix
                 if os.path.exists(path):
                     os.remove(path)
 
