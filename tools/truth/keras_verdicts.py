@@ -5,7 +5,7 @@
 Each OUTCOMES is what `keras_corpus/load.py` wrote in one environment, named after it: `keras-3.5.0.jsonl`,
 `tensorflow-2.15.1.jsonl`, or `keras-3.5.0+jax.jsonl` for a Keras without TensorFlow. The folder of a file is
 the release that saved it. The configurations and the verdicts are added to
-tests/check/keras/real_verdicts.json.xz; weights are not.
+tests/check/keras/real_verdicts.json.xz; of weights, the names and shapes in HDF5 files.
 """
 
 import json
@@ -15,6 +15,7 @@ from pathlib import Path
 
 from tfport.formats.find import find_model
 from tfport.formats.keras.read import read_keras
+from tfport.formats.keras.records import BY_LAYER
 
 OUTPUT = Path("tests/check/keras/real_verdicts.json.xz")
 MOST = 1e-3
@@ -43,7 +44,13 @@ def stored(path: str) -> dict[str, object]:
     """What the simulated loaders need of a file."""
     location = find_model(path)
     file = read_keras(location.files, location.name)
-    return {"layout": file.layout, "keras_version": file.keras_version, "config": file.config}
+    weights = file.weights.lists if file.weights is not None and file.weights.layout == BY_LAYER else {}
+    return {
+        "layout": file.layout,
+        "keras_version": file.keras_version,
+        "config": file.config,
+        "weights": {name: [[w.name, w.shape] for w in stored] for name, stored in weights.items()},
+    }
 
 
 def main(paths: list[str]) -> None:

@@ -17,7 +17,7 @@ from tfport.check.check import verdict_of
 from tfport.check.findings.keras_files import KerasLambdaPython, KerasTensorFlowLayer
 from tfport.check.keras.check_keras_file import findings_in
 from tfport.check.keras.environment import KerasEnvironment
-from tfport.formats.keras.records import KerasFile
+from tfport.formats.keras.records import BY_LAYER, KerasFile, StoredWeight, StoredWeights
 from tfport.formats.keras.unsafe import unsafe_config
 
 RECORD = json.loads(lzma.decompress(Path(__file__).with_name("real_verdicts.json.xz").read_bytes()))
@@ -30,13 +30,24 @@ DEPENDS = (KerasLambdaPython.code, KerasTensorFlowLayer.code)
 """What the environment decides."""
 
 
+def stored_weights(file):
+    """The names and shapes of the weights; None where they were not recorded."""
+    lists = {
+        layer: [StoredWeight(weight, "float32", tuple(shape), lambda: None) for weight, shape in weights]
+        for layer, weights in file.get("weights", {}).items()
+    }
+    return StoredWeights(BY_LAYER, lists) if lists else None
+
+
 def judged(name, file, where):
     """Whether `check` says what happened, and what it says."""
     package, _, without = where.partition("+")
     python = PYTHONS.get(package.rpartition("-")[2], "3.11")
     environment = KerasEnvironment(has_tensorflow=not without, has_gpu=False, pythons=(python,))
     unsafe = unsafe_config(file["config"])
-    config = KerasFile(name, file["layout"], file["config"], None, file["keras_version"], unsafe=unsafe)
+    config = KerasFile(
+        name, file["layout"], file["config"], stored_weights(file), file["keras_version"], unsafe=unsafe
+    )
     findings = list(findings_in(config, release_of(package), environment))
     verdict, stage = verdict_of(findings)
     happened = file["verdicts"][where][0]

@@ -5,7 +5,7 @@
 OUTCOMES gets a line of JSON for each file: "loads", or the type and text of the exception;
 where NAME.npz is beside the file, "difference" is the largest difference from the recorded
 answers, or says why there is none. A file that ends the process, or takes longer than
-LIMIT seconds, keeps its first line, "crash": start again, and the others follow.
+CORPUS_LIMIT seconds (120), keeps its first line, "crash": start again, and the others follow.
 """
 
 import faulthandler
@@ -17,8 +17,10 @@ import warnings
 import numpy as np
 from installed import Keras
 
-LIMIT = 120
+LIMIT = int(os.environ.get("CORPUS_LIMIT", "120"))
 """Seconds of waiting before the process ends itself."""
+HALF = 32
+"""How much farther apart answers of half precision may be, which releases round at other steps."""
 warnings.filterwarnings("ignore")
 
 
@@ -92,6 +94,8 @@ def compare(answer, recorded):
     if recorded.dtype.kind == "S" or answer.dtype.kind in "SO":
         return 0.0 if [bytes(a) for a in answer.ravel()] == [bytes(b) for b in recorded.ravel()] else 1.0
     gap = np.abs(answer.astype("float64") - recorded.astype("float64"))
+    if recorded.dtype == "float16":
+        gap /= HALF
     gap[np.isnan(answer.astype("float64")) & np.isnan(recorded.astype("float64"))] = 0
     return float(np.max(gap)) if gap.size else 0.0
 

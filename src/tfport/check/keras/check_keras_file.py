@@ -28,13 +28,14 @@ from tfport.check.keras.generation import is_keras_1, is_keras_3, is_standalone,
 from tfport.check.keras.keras2 import load_with_keras_1, load_with_keras_2
 from tfport.check.keras.keras3 import load_with_keras_3
 from tfport.check.keras.keras3_calls import failing_calls
+from tfport.check.keras.layer_shapes import Shape, layer_shapes
 from tfport.check.keras.raised import VALUE_ERROR, Raised
 from tfport.check.keras.saved_model import is_asked_of_keras
-from tfport.check.keras.silent_changes import silent_changes, stored_layers
+from tfport.check.keras.silent_changes import dropped_axis, silent_changes, stored_layers
 from tfport.check.loaders import KERAS
 from tfport.check.other_format import OtherFormat
 from tfport.errors import Error
-from tfport.formats.keras.records import BY_LAYER, Json, KerasFile
+from tfport.formats.keras.records import BY_LAYER, Json, KerasFile, StoredWeight
 from tfport.graph.model import Model
 from tfport.startup.dataclass import replace
 
@@ -118,7 +119,7 @@ def findings_in(
             seen.add(key)
             explain(finding)
             yield finding
-    for change in silent_changes(file, release):
+    for change in silent_changes(file, release, environment.has_tensorflow):
         if not (isinstance(change, KerasInputRank) and raised):
             yield change
     if file.layout == "h5":
@@ -175,6 +176,7 @@ def simulated_load(file: KerasFile, release: KerasRelease) -> list[Raised]:
 # Weights that do not fit the layers that a release creates from the configuration.
 
 GRU, BIDIRECTIONAL = "GRU", "Bidirectional"
+SPECTRAL, VECTOR = "SpectralNormalization", "vector_u"
 LAYERS, DEPENDENCIES = "layers", "_layer_checkpoint_dependencies"
 """The groups of an archive that hold the weights of the layers of a model."""
 FIRST_IN_LAYERS = "2.15"
@@ -188,6 +190,8 @@ NORMALIZATIONS = {"BatchNormalization": "gamma", "LayerNormalization": "gamma"}
 
 def weight_problems(file: KerasFile, release: KerasRelease) -> Iterator[Raised]:
     """The errors when the weights of a file are assigned."""
+    if file.layout == "h5" and is_keras_3(release):
+        yield from _sizes_of_dropped_axes(file, release)
     if file.weights is None or file.config is None:
         return
     if file.weights.layout != BY_LAYER:
@@ -210,8 +214,27 @@ def weight_problems(file: KerasFile, release: KerasRelease) -> Iterator[Raised]:
             continue
         if class_name == GRU and _resets_after(release) and _has_plain_bias(config, shapes):
             yield _gru(name, number, shapes[-1], release)
+        elif class_name == SPECTRAL and (wrong := _other_order(name, number, lists[name], config, release)):
+            yield wrong
         elif class_name in NORMALIZATIONS and is_keras_3(release) and _is_joint(config, shapes[0]):
             yield _mismatch(name, number, NORMALIZATIONS[class_name], shapes[0][-1:], shapes[0], release)
+
+
+def _sizes_of_dropped_axes(file: KerasFile, release: KerasRelease) -> Iterator[Raised]:
+    """The errors for normalization whose `axis` the loader drops, if the default axis has another size."""
+    dropped = [
+        (name, class_name, config["axis"])
+        for name, class_name, config in stored_layers(file.config)
+        if class_name in NORMALIZATIONS
+        and isinstance(config.get("axis"), int)
+        and dropped_axis(class_name, config, release)
+    ]
+    shapes = layer_shapes(file) if dropped else {}
+    for name, class_name, axis in dropped:
+        for shape in shapes.get(name, ())[:1]:
+            stored, expected = shape[axis : axis + 1] if -len(shape) <= axis < len(shape) else (), shape[-1:]
+            if stored and None not in (*stored, *expected) and stored != expected:
+                yield _mismatch(name, 0, NORMALIZATIONS[class_name], expected, stored, release)
 
 
 def _without_top_group(file: KerasFile) -> Iterator[Raised]:
@@ -266,6 +289,24 @@ def _has_plain_bias(config: Mapping[str, Json], shapes: list[tuple[int, ...]]) -
     return "reset_after" not in config and config.get("use_bias", True) is True and len(shapes[-1]) == 1
 
 
+def _other_order(
+    name: str, number: int, weights: list[StoredWeight], config: Mapping[str, Json], release: KerasRelease
+) -> Raised | None:
+    """The error where a release has the vector of spectral normalization elsewhere among its weights.
+
+    It comes after the weights of the layer inside; if that layer is frozen, before them, but not in Keras 3.0
+    and 3.1.
+    """
+    inner = config.get("layer")
+    options = inner.get("config") if isinstance(inner, Mapping) else None
+    is_frozen = isinstance(options, Mapping) and options.get("trainable") is False
+    is_first = is_frozen and (not is_keras_3(release) or since_keras_3(release, "3.2"))
+    expected, stored = (weights[0], weights[-1]) if is_first else (weights[-1], weights[0])
+    if expected.name.rpartition("/")[2].partition(":")[0] == VECTOR or len(weights) == 1:
+        return None
+    return _mismatch(name, number, VECTOR, stored.shape, expected.shape, release)
+
+
 def _is_joint(config: Mapping[str, Json], shape: tuple[int, ...]) -> bool:
     """Whether a layer has a weight for several axes together."""
     axis = config.get("axis")
@@ -286,8 +327,8 @@ def _mismatch(
     name: str,
     number: int,
     weight: str,
-    expected: tuple[int, ...],
-    stored: tuple[int, ...],
+    expected: Shape,
+    stored: Shape,
     release: KerasRelease,
 ) -> Raised:
     text = (

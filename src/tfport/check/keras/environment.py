@@ -13,7 +13,8 @@ from tfport.check.findings.keras_files import (
     KerasLambdaPython,
     KerasTensorFlowLayer,
 )
-from tfport.check.keras.generation import is_keras_3
+from tfport.check.keras.generation import is_keras_3, is_standalone
+from tfport.check.keras.layer_shapes import layer_shapes
 from tfport.check.keras.silent_changes import stored_layers
 from tfport.formats.encoding.marshalled_code import code_bytes, read_code
 from tfport.formats.keras.records import KerasFile
@@ -23,6 +24,28 @@ CUDNN = ("CuDNNGRU", "CuDNNLSTM")
 """Layers that only GPUs run."""
 NEED_TENSORFLOW = ("HashedCrossing", "Hashing", "IntegerLookup", "StringLookup", "TextVectorization")
 """Layers of Keras 3 that call TensorFlow with any backend."""
+CHANNELS_FIRST, NORMALIZATION, IMAGES = "channels_first", "BatchNormalization", 4
+_CONV2D = "UnimplementedError: The Conv2D op currently only supports the NHWC tensor format on the CPU."
+_DEPTHWISE = "UnimplementedError: Depthwise convolution on CPU is only supported for NHWC format"
+_POOLING = "InvalidArgumentError: Default {}PoolingOp only supports NHWC on device type CPU"
+ONE_LAYOUT = {
+    "Conv1D": _CONV2D,
+    "Conv2D": _CONV2D,
+    "Conv3D": (
+        "InvalidArgumentError: CPU implementation of Conv3D currently only supports the NHWC tensor format."
+    ),
+    "Conv3DTranspose": "InvalidArgumentError: Conv3DBackpropInputOpV2 only supports NDHWC on the CPU.",
+    "SeparableConv1D": _DEPTHWISE,
+    "SeparableConv2D": _DEPTHWISE,
+    "MaxPooling2D": _POOLING.format("Max"),
+    "AveragePooling2D": _POOLING.format("Avg"),
+}
+"""Layers of Keras 2 that pass their layout on to kernels, and what these say; the others transpose."""
+FIRST_LAYOUTS, FIRST_NORMALIZATION = "2.9", "2.1"
+"""The first TensorFlow whose CPU kernels take channels first: with oneDNN, and for batch normalization."""
+FUSED = "InternalError: The CPU implementation of FusedBatchNorm only supports NHWC tensor format for now."
+NOT_FUSED = ("renorm", "virtual_batch_size")
+"""Options of batch normalization that the fused op does not have."""
 BAD_MARSHAL = "ValueError: bad marshal data (unknown type code)"
 
 
@@ -52,9 +75,38 @@ def layer_needs(
                 says_text=f"ImportError: {needs}",
                 doubt="it loads if TensorFlow is installed",
             )
-        if class_name in CUDNN and not is_keras_3(release) and not environment.has_gpu:
-            doubt = "it runs on a GPU" if environment.has_gpu is None else ""
-            yield KerasGpuLayer(layer=name, class_name=class_name, op=class_name, doubt=doubt, stage=RUN)
+    if is_keras_3(release) or environment.has_gpu:
+        return
+    doubt = "it runs on a GPU" if environment.has_gpu is None else ""
+    for name, class_name, says in gpu_layers(file, release):
+        yield KerasGpuLayer(
+            layer=name, class_name=class_name, op=class_name, says_text=says, doubt=doubt, stage=RUN
+        )
+
+
+def gpu_layers(file: KerasFile, release: KerasRelease) -> Iterator[tuple[str, str, str]]:
+    """The layers of a file that no CPU runs in a Keras 2, and what TensorFlow says."""
+    transposes = is_standalone(release) or version_key(release.version) >= version_key(FIRST_LAYOUTS)
+    for name, class_name, config in stored_layers(file.config):
+        if class_name in CUDNN:
+            yield name, class_name, ""
+        elif class_name in ONE_LAYOUT and config.get("data_format") == CHANNELS_FIRST and not transposes:
+            yield name, class_name, ONE_LAYOUT[class_name]
+    if not is_standalone(release) and version_key(release.version) < version_key(FIRST_NORMALIZATION):
+        yield from ((name, NORMALIZATION, FUSED) for name in _fused_channels_first(file))
+
+
+def _fused_channels_first(file: KerasFile) -> list[str]:
+    """The batch normalizations of images along their first axis, which one op computes."""
+    found = [
+        name
+        for name, class_name, config in stored_layers(file.config)
+        if class_name.startswith(NORMALIZATION)
+        and config.get("axis") in (1, [1])
+        and not any(config.get(option) for option in NOT_FUSED)
+    ]
+    shapes = layer_shapes(file) if found else {}
+    return [name for name in found if any(len(shape) == IMAGES for shape in shapes.get(name, ()))]
 
 
 def bytecode_findings(file: KerasFile, environment: KerasEnvironment) -> Iterator[KerasFileFinding]:

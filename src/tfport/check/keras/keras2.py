@@ -81,6 +81,9 @@ FUNCTIONAL = ("Functional", "Model", "Network", "Container")
 FIRST_STORED_SHAPES = "2.6"
 ATTENTION_SHAPES = ("query_shape", "key_shape", "value_shape")
 """What `from_config` of MultiHeadAttention takes from a configuration."""
+UNLISTED = ("RandomFourierFeatures", "SpectralNormalization")
+"""Public classes that no table of the loaders has."""
+FUNCTION_LAYER, CONSTANT, EINSUM = "TFOpLambda", "_CONSTANT_VALUE", ("einsum", "linalg.einsum")
 RENAMED = {"BatchNormalizationV1": "BatchNormalization", "BatchNormalizationV2": "BatchNormalization"}
 
 
@@ -96,7 +99,7 @@ class Keras2Layers(Keras2Objects):
         known = self.release.find("layer", name)
         if known is None and self.since("1.14"):
             known = self.release.find("layer", RENAMED.get(name, name))
-        if known is None:
+        if known is None or name in UNLISTED:
             return [self.unknown("layer", name, layer)]
         return self.from_config(known, inner, layer)
 
@@ -189,11 +192,49 @@ class Keras2Layers(Keras2Objects):
     def _model(self, known: KerasObject, config: Json, layer: str) -> list[Raised]:
         if not isinstance(config, dict) or "layers" not in config:
             return [self._form("KeyError", "'layers'", "a model without layers")]
-        return self.layers(config["layers"])
+        return [*self.layers(config["layers"]), *constants_first(config["layers"], self.since("2.4"))]
 
     def layers(self, stored: Json) -> list[Raised]:
         """The errors of all layers of a model, in order."""
         return [r for config in stored or () if isinstance(config, dict) for r in self.deserialize(config)]
+
+
+def constants_first(stored: Json, is_kept: bool) -> list[Raised]:
+    """The errors of functions whose first argument is no tensor: `1 - x` and `tf.einsum(equation, x)`.
+
+    `is_kept`: the release, since 2.4, reads the call as one of the model's.
+    """
+    problems = []
+    for layer in stored if isinstance(stored, list) else ():
+        config = layer.get("config") if isinstance(layer, dict) else None
+        if not isinstance(config, dict) or layer.get("class_name") != FUNCTION_LAYER:
+            continue
+        nodes = layer.get("inbound_nodes")
+        for node in nodes if isinstance(nodes, list) else ():
+            if isinstance(node, list) and node[:1] == [CONSTANT] and len(node) > 2:
+                problems += _constant_first(node[2], config, str(layer.get("name")), is_kept)
+    return problems
+
+
+def _constant_first(constant: Json, config: dict[str, Json], layer: str, is_kept: bool) -> list[Raised]:
+    policy = config.get("dtype")
+    policy = (policy.get("config") or {}).get("name") if isinstance(policy, dict) else policy
+    if config.get("function") in EINSUM:
+        expected = str(constant).count(",") + 1
+        error, text = VALUE_ERROR, f'Got 0 inputs for equation "{constant}", expecting {expected}'
+        what = "a call of `tf.einsum` without its tensors, which Keras 2 does not store"
+    elif not is_kept:
+        error, text = "AttributeError", "'Tensor' object has no attribute '_keras_history'"
+        what = "a call of a function whose first argument is no tensor"
+    elif isinstance(constant, float) and policy not in (None, "float32"):
+        error, text = (
+            TYPE_ERROR,
+            "Input 'y' has a type that does not match type float32 of argument 'x'.",
+        )
+        what = f"the number {constant} before a tensor of another type, which is read as float32"
+    else:
+        return []
+    return [Raised(error, text, KerasConfigForm(layer=layer, class_name=FUNCTION_LAYER, what=what))]
 
 
 # `.keras` archives, which Keras 2.12 to 2.15 and tf-keras read.
@@ -267,7 +308,7 @@ class Keras2Archive(Keras2Layers):
             return super().deserialize(config)
         if self.is_safe and name in CUDNN and isinstance(located := self.retrieve(config), Raised):
             return [located]  # public in `tf.compat.v1` only
-        if self.release.find("layer", name):
+        if self.release.find("layer", name) and name not in UNLISTED:
             return super().deserialize(config)
         inner = config.get("config")
         layer = str(config.get("name") or (inner.get("name") if isinstance(inner, dict) else None) or "")

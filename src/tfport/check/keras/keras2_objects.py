@@ -116,13 +116,11 @@ class Keras2Objects:
         if not isinstance(value, dict):
             return []
         name = str(value.get("class_name"))
-        if self.release.find("policy", name):
-            return []
-        if not self.since("2.1", "9"):
-            text = f"Cannot convert value {value} to a TensorFlow DType."
+        if not self.since("2.1", "9"):  # only a name is a policy there
+            text = "unhashable type: 'dict'"
             finding = UnknownKerasObject(layer=layer, kind="dtype policy", object_name=name)
             return [Raised(TYPE_ERROR, text, finding)]
-        return [self.unknown("policy", name, layer)]
+        return [] if self.release.find("policy", name) else [self.unknown("policy", name, layer)]
 
     def construct(self, known: KerasObject, config: Json, layer: str) -> list[Raised]:
         """The errors of `cls(**config)`."""

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from tfport.atlas.keras_releases import KERAS_CORE, KerasObject, KerasRelease
-from tfport.check.findings.keras_files import KerasConfigForm, KerasFileFormat, KerasLambda, UnknownKerasClass
+from tfport.check.findings.keras_files import (
+    KerasConfigForm,
+    KerasFileFormat,
+    KerasLambda,
+    KerasWeightsMismatch,
+    UnknownKerasClass,
+)
 from tfport.check.keras.generation import unsupported_format
 from tfport.check.keras.keras3_calls import call_problems, end_problems
 from tfport.check.keras.keras3_objects import Keras3Objects
@@ -63,6 +69,7 @@ def _refused(file: KerasFile, layers: Keras3Layers) -> Raised | None:
 # Layers and models from their configurations.
 
 MODELS = ("Functional", "Model")
+BIDIRECTIONAL, DOT = "Bidirectional", "Dot"
 FUNCTIONAL_KEYS = ("name", "layers", "input_layers", "output_layers")
 UNWRAPPED = ("LSTM", "GRU", "SimpleRNN", "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D")
 """Layers whose `from_config` calls the constructor and nothing else."""
@@ -76,6 +83,16 @@ LAMBDA_ARGUMENTS = ("module", "function_type", "output_shape_type", "output_shap
 
 class Keras3Layers(Keras3Objects):
     """The layers and models of one release of Keras 3."""
+
+    def built(self, known: KerasObject, config: Mapping[str, Json], layer: str) -> list[Raised]:
+        """Up to 3.1 Dot does not take its shapes as lists, which files have."""
+        shapes = _stored_shape(config)
+        if known.name != DOT or self.since("3.2") or not shapes:
+            return []
+        text = f"A `Dot` layer should be called on a list of 2 inputs. Received: input_shape={shapes}"
+        what = "the shapes of its inputs as lists, where this release takes tuples only"
+        finding = KerasConfigForm(layer=layer, class_name=DOT, op=DOT, attr="build_config", what=what)
+        return [Raised(VALUE_ERROR, text, finding)]
 
     def from_config(self, known: KerasObject, config: Json, layer: str) -> list[Raised]:
         if known.kind != "layer" or not isinstance(config, dict):
@@ -95,7 +112,7 @@ class Keras3Layers(Keras3Objects):
             "Sequential": self._sequential,
             "Functional": self._model,
             "Model": self._model,
-            "Bidirectional": self._bidirectional,
+            BIDIRECTIONAL: self._bidirectional,
             "RNN": self._rnn,
             "StackedRNNCells": self._stacked,
             "Lambda": self._lambda_layer,
@@ -128,7 +145,8 @@ class Keras3Layers(Keras3Objects):
     def _bidirectional(self, known: KerasObject, config: dict[str, Json], name: str) -> list[Raised]:
         inner = self.deserialize(config.get("layer"), name)
         backward = self.deserialize(config.get("backward_layer"), name)
-        return [*inner, *backward, *self.construct(known, config, name)]
+        third = [] if self.since("3.3") else _third_layer(config.get("layer"), name)
+        return [*inner, *backward, *self.construct(known, config, name), *third]
 
     def _rnn(self, known: KerasObject, config: dict[str, Json], name: str) -> list[Raised]:
         inner = self.deserialize(config.pop("cell", None), name)
@@ -282,6 +300,30 @@ class _Shown(str):
 
     def __repr__(self) -> str:
         return str(self)
+
+
+def _third_layer(layer: Json, name: str) -> list[Raised]:
+    """The error of Bidirectional up to 3.2, which keeps the stored layer beside its two copies.
+
+    If the stored layer is built, weights are expected for it, and no release stores them.
+    """
+    if not isinstance(layer, dict) or not _stored_shape(layer):
+        return []
+    cell = f"{str(layer.get('class_name')).lower()}_cell"
+    text = (
+        "A total of 1 objects could not be loaded. Example error message for object "
+        f"<{layer.get('class_name')}Cell name={cell}, built=True>:\n\n"
+        f"Layer '{cell}' expected 3 variables, but received 0 variables during loading. "
+        "Expected: ['kernel', 'recurrent_kernel', 'bias']"
+    )
+    what = "it expects weights for a third copy of the layer inside, which the file does not have"
+    return [Raised(VALUE_ERROR, text, KerasWeightsMismatch(layer=name, class_name=BIDIRECTIONAL, what=what))]
+
+
+def _stored_shape(config: Mapping[str, Json]) -> Json:
+    """The shape that a layer is built with when it is created."""
+    build = config.get("build_config")
+    return build.get("input_shape") if isinstance(build, dict) else None
 
 
 def python_name(known: KerasObject) -> str:

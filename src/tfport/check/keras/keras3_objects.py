@@ -93,7 +93,11 @@ class Keras3Objects:
         known = self.retrieve(name, registered, module, "class", config, layer)
         if isinstance(known, Raised):
             return [known]
-        return self.created(known, inner, config, layer)
+        return [*self.created(known, inner, config, layer), *self.built(known, config, layer)]
+
+    def built(self, known: KerasObject, config: Mapping[str, Json], layer: str) -> list[Raised]:
+        """The errors of `build_from_config`, with the shapes of a configuration; `Keras3Layers` adds them."""
+        return []
 
     def created(self, known: KerasObject, inner: Json, config: Json, layer: str) -> list[Raised]:
         """The errors of `from_config` of a class that was found; type errors get another text around them."""
@@ -269,12 +273,22 @@ class Keras3Objects:
         if not self.since("3.3"):
             return self.deserialize(value, layer)
         name = value.get("class_name")
-        if self.release.find("policy", str(name)):
-            return []
+        if known := self.release.find("policy", str(name)):
+            config = value.get("config")
+            is_named = not isinstance(config, dict) or "name" in config
+            return [] if is_named or self.since("3.4") else [self._without_name(known, layer)]
         if value.get("module", "_") is None:
             return self.get("policy", value, layer)
         finding = UnknownKerasObject(layer=layer, kind="dtype policy", object_name=str(name))
         return [Raised(ATTRIBUTE_ERROR, "'str' object has no attribute 'quantization_mode'", finding)]
+
+    def _without_name(self, known: KerasObject, layer: str) -> Raised:
+        """The error for a quantized policy, which 3.3 reads by its name; later releases store a mode."""
+        text = "DTypePolicy.__new__() missing 1 required positional argument: 'name'"
+        finding = MissingKerasArgument(
+            layer=layer, class_name=known.name, op=known.name, attr="name", argument="name"
+        )
+        return Raised(TYPE_ERROR, text, finding)
 
     def construct(self, known: KerasObject, config: Json, layer: str) -> list[Raised]:
         """The errors of `cls(**config)`: arguments, and the objects among them."""

@@ -39,12 +39,19 @@ MASKED = (
     "at masked steps, Bidirectional returns the output before in Keras before 2.4, and zeros in the Keras of "
     "TensorFlow"
 )
-INTERPOLATIONS = ("area", "bicubic", "bilinear", "lanczos3", "lanczos5", "nearest")
-"""The interpolations of Keras 3; Keras 2 has more."""
+INTERPOLATIONS = ("bicubic", "bilinear", "lanczos3", "lanczos5", "nearest")
+"""The interpolations of Keras 3 with any backend; Keras 2 has more."""
+AREA, FIRST_AREA = "area", "3.6"
+"""The interpolation that Keras 3 has since then with the backend TensorFlow."""
+SWAPPED = (
+    "interpolation with channels first enlarges other axes than those of the images in Keras 3.0 and 3.1"
+)
 
 
-def silent_changes(file: KerasFile, release: KerasRelease) -> Iterator[KerasFileFinding]:
-    """The layers of a file that a release gives another meaning."""
+def silent_changes(
+    file: KerasFile, release: KerasRelease, has_tensorflow: bool
+) -> Iterator[KerasFileFinding]:
+    """The layers of a file that a release gives another meaning; with TensorFlow, that is the backend."""
     if file.config is None:
         return
     version = KerasVersion.of(file)
@@ -52,18 +59,34 @@ def silent_changes(file: KerasFile, release: KerasRelease) -> Iterator[KerasFile
     for name, class_name, config in stored_layers(file.config):
         for argument, what in _other_meanings(class_name, config, version, release):
             yield _changed(name, class_name, argument, what)
-        value = config.get("interpolation")
-        if is_keras_3(release) and isinstance(value, str) and value.lower() not in INTERPOLATIONS:
-            what = f"`interpolation={value}`: the layer loads, and each call of it fails"
-            yield KerasConfigForm(
-                layer=name, class_name=class_name, op=class_name, attr="interpolation", what=what, stage=RUN
-            )
-        if legacy and (change := _dropped_axis(class_name, config, release)):
+        missing = _interpolation(name, class_name, config, release) if is_keras_3(release) else None
+        if missing and not (missing.doubt and has_tensorflow):
+            yield missing
+        if legacy and (change := dropped_axis(class_name, config, release)):
             yield _changed(name, class_name, "axis", change)
     if legacy:
         yield from _with_shapes(file.config)
     if _is_by_standalone(version) and not is_standalone(release) and not is_keras_3(release):
         yield from _masked(file.config)
+
+
+def _interpolation(
+    name: str, class_name: str, config: Mapping[str, Json], release: KerasRelease
+) -> KerasFileFinding | None:
+    """The interpolation of a layer, if this Keras 3 does not have it, or not with every backend."""
+    value = config.get("interpolation")
+    if not isinstance(value, str) or value.lower() in INTERPOLATIONS:
+        return None
+    depends = value.lower() == AREA and since_keras_3(release, FIRST_AREA)
+    return KerasConfigForm(
+        layer=name,
+        class_name=class_name,
+        op=class_name,
+        attr="interpolation",
+        what=f"`interpolation={value}`: the layer loads, and each call of it fails",
+        stage=RUN,
+        doubt="it runs with the backend TensorFlow" if depends else "",
+    )
 
 
 def _is_by_standalone(version: KerasVersion) -> bool:
@@ -93,8 +116,12 @@ def _other_meanings(
     if class_name == "RandomCrop" and (version.numbers >= NO_CROP) != since_keras_3(release, "3.8"):
         yield "height", CROP
     is_other = _is_by_standalone(version) != is_standalone(release)
-    if class_name == "UpSampling2D" and config.get("interpolation") == "bilinear" and is_other:
+    interpolation = config.get("interpolation", "nearest") if class_name == "UpSampling2D" else "nearest"
+    if interpolation == "bilinear" and is_other:
         yield "interpolation", CORNERS
+    swaps = is_keras_3(release) and not since_keras_3(release, "3.2")
+    if interpolation != "nearest" and config.get("data_format") == "channels_first" and swaps:
+        yield "data_format", SWAPPED
 
 
 def _changed(layer: str, class_name: str, argument: str, what: str) -> KerasFileFinding:
@@ -111,7 +138,7 @@ def _named(value: Json) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _dropped_axis(class_name: str, config: Mapping[str, Json], release: KerasRelease) -> str | None:
+def dropped_axis(class_name: str, config: Mapping[str, Json], release: KerasRelease) -> str | None:
     """What becomes of `axis`, which the HDF5 loader of Keras 3 reads only in some forms."""
     axis = config.get("axis")
     known = release.find("layer", class_name)

@@ -35,6 +35,8 @@ LEAF_SINCE = "3.4"
 RECURRENT = ("SimpleRNN", "LSTM", "GRU", "RNN", "Bidirectional", "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D")
 ATTENTION = "MultiHeadAttention"
 """The layer that Keras 2 builds from the shapes of its inputs, which its options state."""
+OPERANDS = ("x1", "x2")
+"""What the operators of Keras 3 with two operands call them."""
 NOT_PASSED = ("training", "mask")
 """Arguments of calls that Keras passes itself."""
 
@@ -122,23 +124,17 @@ class ConfigWriter:
 
     def _counted(self, outputs: Any, model: ModelConfig) -> Any:
         """The outputs of a model with the numbers of calls that Keras 3 expects there and nowhere else."""
-        if not self.dialect.is_3:
+        if not self.dialect.is_3 or not self.dialect.counts_creation:
             return outputs
         inner = {
-            layer.name: layer
+            layer.name
             for layer in model.layers
             if layer.model is not None and layer.class_name != SEQUENTIAL
         }
-        if self.dialect.counts_creation:
-            return map_structure(
-                lambda ref: TensorRef(ref.layer, ref.call + 1, ref.output) if ref.layer in inner else ref,
-                outputs,
-            )
-        for ref in flat_tensors(outputs):
-            if ref.layer in inner and len(inner[ref.layer].calls) > 1:
-                why = f"{self.dialect.release.name} does not load several calls of it as outputs"
-                self.refused.append(f"model `{ref.layer}`: {why}")
-        return outputs
+        return map_structure(
+            lambda ref: TensorRef(ref.layer, ref.call + 1, ref.output) if ref.layer in inner else ref,
+            outputs,
+        )
 
     def _histories(self, structure: Any, model: ModelConfig) -> Json:
         if isinstance(structure, TensorRef):
@@ -164,11 +160,17 @@ class ConfigWriter:
             if layer.class_name in RECURRENT and isinstance(args[0], list):  # the states follow the sequence
                 args, kwargs = [args[0][0]], {**kwargs, "initial_state": args[0][1:]}
             if not self.dialect.waits_for_calls and call in early_calls(model):
+                if is_operation(layer) and len(args) == len(OPERANDS) and isinstance(args[1], int | float):
+                    args, kwargs = args[:1], {OPERANDS[1]: args[1]}
                 if _is_plain(args, kwargs):
                     first = args[0] if isinstance(args[0], list | tuple) else args
                     return [[*self._history(ref, model), kwargs] for ref in first]
-                why = f"{self.dialect.release.name} does not load it after a layer that is shared like this"
-                self.refused.append(f"layer `{layer.name}`: {why}")
+                why = (
+                    "a result that it uses is computed by a later call of a shared layer, and "
+                    f"{self.dialect.release.name} loads this only for calls with one tensor or one list, and "
+                    "for sums, differences, products, maxima and minima of tensors of one rank and type"
+                )
+                self.refused.append(f"layer `{layer.name}` ({layer.class_name}): {why}")
             tensor = lambda ref: self._tensor(ref, model, instance)  # noqa: E731
             return {
                 "args": [_mapped(tensor, argument) for argument in args],

@@ -75,6 +75,11 @@ class Dialect:
         return self.semantics.numbers >= CREATION_COUNTS_SINCE
 
     @property
+    def loads_outputs_of_inner_models(self) -> bool:
+        """Whether an inner model that is called several times can be an output."""
+        return not self.is_3 or self.counts_creation
+
+    @property
     def waits_for_calls(self) -> bool:
         """Whether it makes a call, in the form of Keras 3, once the calls whose results it uses are made."""
         return self.semantics.numbers >= WAITS_SINCE

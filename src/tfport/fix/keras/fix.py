@@ -33,6 +33,7 @@ from tfport.fix.keras.config_writer import ConfigWriter
 from tfport.fix.keras.dialect import Dialect
 from tfport.fix.keras.inner_shapes import with_called_shapes
 from tfport.fix.keras.keras_runner import KerasRunner
+from tfport.fix.keras.loadable_calls import with_merging_layers, with_outputs_after_models
 from tfport.fix.keras.named_as_keras import compared_form, has_signature
 from tfport.fix.keras.op_nodes import NODE_LAYER, with_functions
 from tfport.fix.keras.operators import with_functions_of, with_operators_of
@@ -224,7 +225,9 @@ class _Rewrite:
         operators = with_operators_of(layers, dialect)
         missing = [] if dialect.is_3 else with_functions_of(layers, dialect)
         with_called_shapes(layers, root)
+        before_outputs = with_outputs_after_models(layers, dialect, root)
         sort_layers(layers)
+        merging = with_merging_layers(layers, dialect, root)
         writer = ConfigWriter(dialect, file.where)
         self.config: Json = writer.model(layers, root)
         self.refused = list(dict.fromkeys([*missing, *writer.refused]))
@@ -235,13 +238,18 @@ class _Rewrite:
         self.journal.changed("implied masks", says, [(layer, MASK) for layer in masked])
         says = f"Operators on tensors are written as {dialect.release.name} stores them."
         self.journal.changed("operators", says, [(layer, "operator") for layer in operators], ROUNDING)
+        says = f"Linear activations follow inner models that are outputs, as {dialect.release.name} needs."
+        nodes = [(layer, "Activation") for layer in before_outputs.values()]
+        self.journal.changed("outputs after inner models", says, nodes)
+        says = f"Operators on tensors become layers, which {dialect.release.name} loads in any order."
+        self.journal.changed("operators as layers", says, [(layer, "operator") for layer in merging])
         self.root: LayerInstance | None = None
         if self.refused:
             return
         new = KerasFile(file.where, "keras", self.config, None, dialect.version)
         try:
             self.root, _ = ModelBuilder(new, model.graph.ops).build_layers()
-            transfer = WeightTransfer(old, dialect.semantics, renamed)
+            transfer = WeightTransfer(old, dialect.semantics, renamed | before_outputs)
             self.arrays = {id(slot): array for slot, array in transfer.arrays(root, self.root)}
         except CannotRun as error:
             self.refused.append(str(error).removeprefix(f"{file.where}: "))
