@@ -1,17 +1,30 @@
-"""What `onnx_export_evidence.py` asks of other Pythons: a reference by TensorFlow, and runs of ONNX files.
+"""What `onnx_export_evidence.py` asks of other Pythons: inputs, a reference, and runs of ONNX files.
 
-    python onnx_export_worker.py reference [KIND, PATH, SIGNATURE, TRIALS]   TensorFlow's answers in TRIALS
-    python onnx_export_worker.py check [FILE, TRIALS]                        onnx, ONNX Runtime, OpenVINO
-    python onnx_export_worker.py torch [FILE, TRIALS]                        onnx2torch
+    python onnx_export_worker.py MODULE… < jobs
 
-The last line printed is JSON: for each runtime the largest difference, relative to the largest number of an
-output, or what went wrong.
+Imports the modules once. Each job is a line of JSON, a name and its arguments, and runs in a process of its
+own that is forked; a line of JSON answers it.
+
+    inputs PATH TRIALS              with tfport: the signature, inputs and answers
+    reference KIND PATH TRIALS      with TensorFlow: its answers in place of those
+    check FILE TRIALS               with onnx, ONNX Runtime and OpenVINO
+    torch FILE TRIALS               with onnx2torch
+
+Runs answer the largest difference, relative to the largest number of an output, or what went wrong.
 """
 
+import importlib
 import json
+import os
+import pathlib
+import signal
 import sys
+import time
 
 import numpy as np
+
+INPUTS = 10
+SECONDS_A_RUN, SECONDS_TO_FIND, SECONDS_A_JOB = 30, 90, 400
 
 
 def trials_of(path):
@@ -20,10 +33,81 @@ def trials_of(path):
     return names, data
 
 
-def reference(kind, path, signature, trials):
+def inputs(path, trials):
+    """Write inputs that a model accepts, and tfport's answers; the ends that converters need."""
+    import tfport
+    from tfport.fix.certify.inputs.arrays import ORDINARY
+    from tfport.fix.certify.trials import TrialBuilder
+    from tfport.runtime.select_signature import select_signature
+
+    model = tfport.load(path)
+    known = list(model.signatures)
+    chosen = select_signature(model, known[0] if known and "serving_default" not in known else None)
+    feeds = {name: spec.tensors[0] for name, spec in chosen.inputs.items()}
+    fetches = {name: spec.tensors[0] for name, spec in chosen.outputs.items()}
+    answer = {"signature": chosen.name if known else "", "feeds": feeds, "fetches": fetches}
+    try:
+        # TensorFlow answers for other formats
+        session = tfport.Session(model, engine="none" if path.endswith(".json") else "onnxruntime")
+        kept = write_trials(session, TrialBuilder(model, chosen), answer, ORDINARY, trials)
+    except tfport.Error as error:
+        return {**answer, "problem": str(error)[:300]}
+    return {**answer, "inputs": kept}
+
+
+def write_trials(session, builder, ends, profile, trials):
+    """Write inputs and answers; how many there are."""
+    import tfport
+
+    feeds, fetches = ends["feeds"], list(ends["fetches"].values())
+    usual, unusual = builder.sizings()
+    until, first, why = time.monotonic() + SECONDS_TO_FIND, None, "no sizes"
+    for sizing in [*usual, *unusual]:
+        candidate = builder.trial(sizing, profile).inputs
+        try:
+            session.run(fetches, {feeds[n]: a for n, a in candidate.items()}, timeout=SECONDS_A_RUN)
+            first = candidate
+            break
+        except tfport.Error as error:
+            why = str(error)
+        if time.monotonic() > until:
+            break
+    if first is None:
+        raise tfport.Error(f"no inputs: {why}")
+    draws = [np.random.default_rng(seed) for seed in range(INPUTS - 1)]
+    others = [{name: redrawn(array, draw) for name, array in first.items()} for draw in draws]
+    arrays, kept = {}, 0
+    for trial in [first, *others]:
+        try:
+            answers = session.run(fetches, {feeds[n]: a for n, a in trial.items()}, timeout=SECONDS_A_RUN)
+        except tfport.Error:
+            continue
+        for index, name in enumerate(feeds):
+            arrays[f"{kept}/in/{index}"] = plain(trial[name])
+        for index, answer in enumerate(answers):
+            arrays[f"{kept}/out/{index}"] = plain(answer)
+        kept += 1
+    np.savez(trials, names=np.array(json.dumps({**ends, "count": kept})), **arrays)
+    return kept
+
+
+def redrawn(array, draw):
+    """Other values of the same shape and type."""
+    if array.dtype.kind == "f":
+        return draw.standard_normal(array.shape).astype(array.dtype)
+    return draw.permutation(array.reshape(-1)).reshape(array.shape)
+
+
+def plain(array):
+    """Strings as bytes of one length, which a file has without pickle."""
+    return np.asarray(array, "S") if np.asarray(array).dtype.kind == "O" else np.asarray(array)
+
+
+def reference(kind, path, trials):
     import tensorflow as tf
 
     names, data = trials_of(trials)
+    signature = names["signature"]
     v1 = tf.compat.v1
     with v1.Session(graph=tf.Graph()) as session:
         if kind == "saved_model":
@@ -37,9 +121,9 @@ def reference(kind, path, signature, trials):
             if path.endswith("pbtxt"):
                 from google.protobuf import text_format
 
-                text_format.Parse(open(path).read(), graph)
+                text_format.Parse(pathlib.Path(path).read_text(), graph)
             else:
-                graph.ParseFromString(open(path, "rb").read())
+                graph.ParseFromString(pathlib.Path(path).read_bytes())
             tf.import_graph_def(graph, name="")
         feeds, fetches = list(names["feeds"].values()), list(names["fetches"].values())
         for number in range(names["count"]):
@@ -50,7 +134,9 @@ def reference(kind, path, signature, trials):
             for index, answer in enumerate(session.run(fetches, fed)):
                 answer = np.asarray(answer)
                 data[f"{number}/out/{index}"] = answer.astype("S") if answer.dtype == object else answer
-    np.savez(trials, names=np.array(json.dumps({**names, "reference": f"tensorflow {tf.__version__}"})), **data)
+    np.savez(
+        trials, names=np.array(json.dumps({**names, "reference": f"tensorflow {tf.__version__}"})), **data
+    )
     return {"reference": tf.__version__}
 
 
@@ -69,6 +155,14 @@ def difference(actual, expected):
         return None
     a, b = a[np.isfinite(b)], b[np.isfinite(b)]
     return float(np.max(np.abs(a - b), initial=0) / max(np.max(np.abs(b), initial=0), 1e-6))
+
+
+def as_text(array):
+    """Strings as the runtimes take them."""
+    if array.dtype.kind != "S":
+        return array
+    texts = np.array([text.decode() for text in array.reshape(-1).tolist()], object)
+    return texts.reshape(array.shape)
 
 
 def matched(names, own):
@@ -98,8 +192,8 @@ def worst(trials, inputs, outputs, run):
     largest = 0.0
     for number in range(names["count"]):
         feeds = {name: data[f"{number}/in/{index}"] for name, index in into.items()}
-        answers = run({n: a.astype(object) if a.dtype.kind == "S" else a for n, a in feeds.items()})
-        for name, answer in zip(outputs, answers):
+        answers = run({name: as_text(array) for name, array in feeds.items()})
+        for name, answer in zip(outputs, answers, strict=True):
             apart = difference(answer, data[f"{number}/out/{out[name]}"])
             if apart is None:
                 expected = data[f"{number}/out/{out[name]}"]
@@ -187,5 +281,29 @@ def onnx2torch(file, trials):
     return worst(trials, inputs, outputs, run)
 
 
+def answer(job):
+    """The answer to a job, from a forked process."""
+    action, *arguments = job
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(reading)
+        signal.alarm(SECONDS_A_JOB)
+        result = attempt(ACTIONS[action], *arguments)
+        with os.fdopen(writing, "w") as pipe:
+            json.dump(result if isinstance(result, dict) else {"problem": result}, pipe)
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        text = pipe.read()
+    _, status = os.waitpid(child, 0)
+    return json.loads(text) if text else {"problem": f"ended with status {status}"}
+
+
+ACTIONS = {"inputs": inputs, "reference": reference, "check": check, "torch": torch}
+
 if __name__ == "__main__":
-    print(json.dumps({"reference": reference, "check": check, "torch": torch}[sys.argv[1]](*json.loads(sys.argv[2]))))
+    for module in sys.argv[1:]:
+        importlib.import_module(module)
+    for line in sys.stdin:
+        print(json.dumps(answer(json.loads(line))), flush=True)

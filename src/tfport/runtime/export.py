@@ -1,40 +1,70 @@
 """Export a signature of a model as an ONNX file, or as an ONNX model for another translation.
 
-Every node must be lowered; otherwise the error lists the nodes that only run on the host. Above
-2 GB, the limit of a protobuf message, the weights go into a separate file.
+Every node must be lowered; otherwise the error lists the nodes that only run on the host.
+`onnx.file` writes the file, `onnx.opset` says the nodes in another version of ONNX's ops.
 """
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
+import functools
+import os
+from collections.abc import Iterable
+from importlib import metadata
 
 import numpy as np
 
-from tfport.errors import CannotRun, Error
-from tfport.formats.output import new_path
-from tfport.graph.model import Signature
+from tfport.errors import CannotRun
+from tfport.formats.proto import onnx_pb2 as pb
+from tfport.graph.dtypes import FLOAT32, DType
+from tfport.graph.model import Model, Signature
+from tfport.runtime.onnx.builder import OPSET
+from tfport.runtime.onnx.file import write_onnx
 from tfport.runtime.onnx.model import OnnxModel
+from tfport.runtime.onnx.opset import ir_version
 from tfport.runtime.operand import Operand
 from tfport.runtime.passes.island_model import island_model, simplified
-from tfport.runtime.program import ASSERT, ONNX_TYPES, OnnxNode, Program
+from tfport.runtime.program import ASSERT, ONNX_TYPES, OnnxNode, Program, Step
 from tfport.runtime.session import Session
+from tfport.startup.dataclass import dataclass
 
-MAX_INLINE_BYTES = 2**31 - 2**24
 MAX_LISTED = 20
-DATA = ".data"
 ONNX = "ONNX"
+FLOAT16 = DType.parse("float16")
+LEAST_WEIGHTS = 1024
+"""Constants of fewer bytes stay float32 with `--weights float16`."""
 
 
-def export_signature(session: Session, signature: Signature, path: str) -> OnnxModel:
+@dataclass(frozen=True, slots=True)
+class OnnxOptions:
+    """How an ONNX file is written."""
+
+    opset: int = OPSET
+    external_data: bool = False
+    """Whether the weights are in a file beside it, whatever their size."""
+    half_weights: bool = False
+    """Whether float32 weights are stored as float16; the model still computes in float32."""
+
+
+USUAL = OnnxOptions()
+
+
+def export_signature(
+    session: Session, signature: Signature, path: str | os.PathLike[str], options: OnnxOptions = USUAL
+) -> OnnxModel:
     """Write a signature as ONNX to a path that does not exist yet; the written model."""
-    island = lowered_signature(session, signature)
-    _write(island, path)
+    island = lowered_signature(session, signature, options=options)
+    _describe(island.model, session.model, signature)
+    write_onnx(island, path, external_data=options.external_data)
     return island
 
 
 def lowered_signature(
-    session: Session, signature: Signature, to: str = ONNX, *, drop_asserts: bool = False
+    session: Session,
+    signature: Signature,
+    to: str = ONNX,
+    *,
+    drop_asserts: bool = False,
+    options: OnnxOptions = USUAL,
 ) -> OnnxModel:
     """A signature as an ONNX model; `to` is the format that is written, for messages."""
     unsupported = "ONNX does not support" if to == ONNX else f"cannot be exported to {to}"
@@ -51,7 +81,10 @@ def lowered_signature(
     if drop_asserts:
         program.replace({step: () for step in program.steps if step.op == ASSERT})
     _check_all_lowered(program, session.model.where, to)
-    return _island(program, list(feeds), list(fetches))
+    try:
+        return _island(program, list(feeds), list(fetches), options)
+    except CannotRun as error:
+        raise CannotRun(f"{session.model.where}: {error}") from None
 
 
 def _check_all_lowered(program: Program, where: str, to: str) -> None:
@@ -67,7 +100,7 @@ def _check_all_lowered(program: Program, where: str, to: str) -> None:
         raise CannotRun(f"{where}: {count} cannot be exported to {to}, only run: {'; '.join(reasons)}{more}")
 
 
-def _island(program: Program, inputs: list[str], outputs: list[str]) -> OnnxModel:
+def _island(program: Program, inputs: list[str], outputs: list[str], options: OnnxOptions) -> OnnxModel:
     nodes = [node for step in program.steps for node in step.lowered or ()]
     computed = {operand for node in nodes for operand in node.outputs}
     results: list[Operand] = []
@@ -82,52 +115,59 @@ def _island(program: Program, inputs: list[str], outputs: list[str]) -> OnnxMode
     for operand, name in zip(results, outputs, strict=True):
         names[operand] = name if name not in taken else f"{name}_output"
         taken.add(names[operand])
-    return island_model(simplified(nodes, results), program.args, results, names=names, exported=True)
+    nodes = list(simplified(nodes, results))
+    if options.half_weights:
+        nodes = _with_half_weights(nodes)
+    model = island_model(nodes, program.args, results, names=names, exported=True, opset=options.opset)
+    model.model.ir_version = ir_version(options.opset)
+    return model
 
 
-def _write(island: OnnxModel, path: str) -> None:
-    """Write the model after checking it with ONNX Runtime, and with ONNX's own checker if installed."""
-    size = sum(array.nbytes for array in island.weights.values())
-    data = Path(path).name + DATA if size > MAX_INLINE_BYTES else None
-    with new_path(path) as temporary:
-        if data is None:
-            _fill(island)
-            temporary.write_bytes(island.model.SerializeToString())
-            _check(temporary)
-            return
-        with new_path(Path(path).with_name(data)) as beside:
-            _place(island, data, beside)
-            temporary.write_bytes(island.model.SerializeToString())
+def _with_half_weights(nodes: Iterable[OnnxNode]) -> list[OnnxNode]:
+    """The nodes reading large float32 constants through casts from float16, if no number overflows."""
+
+    @functools.cache
+    def cast(weights: Operand) -> Operand:
+        half = Operand(FLOAT16, value=weights.value.astype(np.float16), name=weights.name)
+        wide = Operand(FLOAT32, weights.shape, name=weights.name)
+        casts.append(OnnxNode("Cast", (half,), (wide,), {"to": ONNX_TYPES["float32"]}))
+        return wide
+
+    def read(operand: Operand | None) -> Operand | None:
+        return cast(operand) if operand is not None and _halves(operand) else operand
+
+    def changed(node: OnnxNode) -> OnnxNode:
+        attrs = {k: inner(v) if isinstance(v, Program) else v for k, v in node.attrs.items()}
+        return OnnxNode(node.op, tuple(map(read, node.inputs)), node.outputs, attrs, node.domain)
+
+    def inner(program: Program) -> Program:
+        lowered = [changed(node) for step in program.steps for node in step.lowered or ()]
+        return Program(program.args, [Step("", "", (), (), lowered)], program.results)
+
+    casts: list[OnnxNode] = []
+    new = [changed(node) for node in nodes]
+    return [*casts, *new]
 
 
-def _fill(island: OnnxModel) -> None:
-    for tensor in island.model.graph.initializer:
-        if tensor.name in island.weights:
-            tensor.raw_data = np.ascontiguousarray(island.weights[tensor.name]).tobytes()
-            tensor.ClearField("data_location")
-            del tensor.external_data[:]
+def _halves(operand: Operand) -> bool:
+    array = operand.array
+    if array is None or operand.dtype != FLOAT32 or array.nbytes < LEAST_WEIGHTS:
+        return False
+    return bool(np.abs(array).max() <= np.finfo(np.float16).max)
 
 
-def _place(island: OnnxModel, data: str, file: Path) -> None:
-    with open(file, "xb") as out:
-        for tensor in island.model.graph.initializer:
-            if tensor.name in island.weights:
-                array = np.ascontiguousarray(island.weights[tensor.name])
-                del tensor.external_data[:]
-                for key, value in (("location", data), ("offset", out.tell()), ("length", array.nbytes)):
-                    tensor.external_data.add(key=key, value=str(value))
-                out.write(array.data)
-
-
-def _check(path: Path) -> None:
-    import onnxruntime as ort
-
-    try:
-        if importlib.util.find_spec("onnx") is not None:
-            importlib.import_module("onnx.checker").check_model(str(path), full_check=True)
-        options = ort.SessionOptions()
-        options.log_severity_level = 4
-        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-        ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # each library raises its own exceptions
-        raise Error(f"the exported model is not valid ONNX: {str(error).splitlines()[0]}") from None
+def _describe(into: pb.ModelProto, model: Model, signature: Signature) -> None:
+    """Note the producer, and what the file came from."""
+    into.producer_version = metadata.version("tfport")
+    into.graph.name = signature.name or "main"
+    info = model.meta.meta_info_def
+    facts = {
+        "signature": signature.name,
+        "method": signature.method,
+        "tags": ",".join(model.tags),
+        "tensorflow_version": info.tensorflow_version,
+        "written_by": model.written_by or (model.lite.description if model.lite else ""),
+    }
+    for key, value in facts.items():
+        if value:
+            into.metadata_props.add(key=key, value=value)

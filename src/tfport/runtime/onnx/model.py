@@ -67,14 +67,16 @@ def onnx_model(
     plain: bool = True,
     keeps_bfloat16: bool = False,
     same: Mapping[Operand, Operand] | None = None,
+    version: int = OPSET,
 ) -> OnnxModel:
     """A model of these nodes; `names` are the public names of its inputs and outputs.
 
     An exported model has output shapes, and keeps bfloat16 inputs and outputs. One that is not plain is for
     ONNX Runtime on a CPU. `same`: operands that nodes read instead of others, which are not computed.
+    `version` is that of ONNX's ops, which the nodes are in.
     """
     model = pb.ModelProto(ir_version=IR_VERSION, producer_name="tfport")
-    opset = model.opset_import.add(domain="", version=OPSET)
+    opset = model.opset_import.add(domain="", version=version)
     model.graph.name = "tfport"
     shown = names or {operand: operand.name for operand in (*inputs, *outputs)}  # messages have these names
     writer = _Writer(

@@ -1,0 +1,85 @@
+"""`tfport export MODEL -o FILE.onnx`: its options, and what it prints."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from tfport.cli.model_arguments import load_runnable_model
+from tfport.cli.other_exports import VERSION, options_of
+from tfport.errors import Error
+
+if TYPE_CHECKING:
+    from tfport.runtime.export import OnnxOptions
+
+ONNX = "onnx"
+
+
+def add_onnx_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--opset", type=int, metavar="N", help="version of ONNX's ops (default: 20)")
+    parser.add_argument(
+        "--external-data", action="store_true", help="store the weights of FILE.onnx in FILE.onnx.data"
+    )
+
+
+def check_onnx_options(args: argparse.Namespace, kind: str) -> None:
+    """Raise an error for an option of ONNX files, if another format is written."""
+    if kind != ONNX and (args.opset is not None or args.external_data):
+        raise Error(f"{args.output}: --opset and --external-data are for FILE.onnx")
+
+
+def export_onnx(args: argparse.Namespace) -> int:
+    from tfport.cli.progress import show_progress
+    from tfport.fix.onnx_export import export_onnx_file
+
+    if args.target:
+        raise Error("--for names a TensorFlow release; an ONNX file is not for TensorFlow")
+    options = _options(args)
+    with show_progress(f"exporting {args.model}"):
+        model, registry = load_runnable_model(args)
+        written = export_onnx_file(
+            model,
+            args.output,
+            options_of(args),
+            options,
+            registry,
+            tolerance=args.tolerance,
+            command=args.command_line,
+        )
+    report: dict[str, Any] = {
+        "kind": ONNX,
+        "signature": written.signature.name,
+        "opset": options.opset,
+        "nodes": written.nodes,
+        "inputs": written.inputs,
+        "outputs": written.outputs,
+    }
+    if written.loss:
+        report |= {"comparison": written.loss, "written": not written.differs}
+    if args.json:
+        from tfport.cli.output import print_json
+
+        print_json({"version": VERSION, "model": args.model, "output": args.output, **report})
+    elif written.differs:
+        print(f"{args.output}: not written: {written.loss}; --tolerance accepts larger differences")
+    else:
+        loss = f"; {written.loss}" if written.loss else ""
+        print(f"{args.output}: {written.nodes:,} nodes, validated{loss}")
+    return int(written.differs)
+
+
+def _options(args: argparse.Namespace) -> OnnxOptions:
+    from tfport.runtime.export import OnnxOptions
+    from tfport.runtime.onnx.builder import OPSET
+    from tfport.runtime.onnx.file import newest_opset
+    from tfport.runtime.onnx.opset import check_opset
+
+    if args.weights not in (None, "float16"):
+        raise Error(f"--weights {args.weights} is for FILE.tflite; an ONNX file has float16")
+    if args.opset is not None:
+        check_opset(args.opset, newest_opset())
+    return OnnxOptions(
+        opset=OPSET if args.opset is None else args.opset,
+        external_data=args.external_data,
+        half_weights=args.weights == "float16",
+    )
