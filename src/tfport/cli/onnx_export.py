@@ -82,4 +82,6 @@ def _options(args: argparse.Namespace) -> OnnxOptions:
         opset=OPSET if args.opset is None else args.opset,
         external_data=args.external_data,
         half_weights=args.weights == "float16",
+        strings=True,
+        drop_asserts=True,
     )

@@ -17,9 +17,12 @@ from tfport.errors import CannotRun
 from tfport.formats.proto import onnx_pb2 as pb
 from tfport.graph.dtypes import FLOAT32, DType
 from tfport.graph.model import Model, Signature
+from tfport.runtime.engines.onnx_runtime import OnnxFileEngine
+from tfport.runtime.exported_spectra import lower_spectra
+from tfport.runtime.exported_steps import bad_texts, lower_exported_steps
 from tfport.runtime.onnx.builder import OPSET
 from tfport.runtime.onnx.file import write_onnx
-from tfport.runtime.onnx.model import OnnxModel
+from tfport.runtime.onnx.model import ELEMENT_TYPES, OnnxModel
 from tfport.runtime.onnx.opset import ir_version
 from tfport.runtime.operand import Operand
 from tfport.runtime.passes.island_model import island_model, simplified
@@ -43,6 +46,9 @@ class OnnxOptions:
     """Whether the weights are in a file beside it, whatever their size."""
     half_weights: bool = False
     """Whether float32 weights are stored as float16; the model still computes in float32."""
+    strings: bool = False
+    """Whether it may have strings, which are text in ONNX, tables and Fourier transforms."""
+    drop_asserts: bool = False
 
 
 USUAL = OnnxOptions()
@@ -52,7 +58,7 @@ def export_signature(
     session: Session, signature: Signature, path: str | os.PathLike[str], options: OnnxOptions = USUAL
 ) -> OnnxModel:
     """Write a signature as ONNX to a path that does not exist yet; the written model."""
-    island = lowered_signature(session, signature, options=options)
+    island = lowered_signature(session, signature, drop_asserts=options.drop_asserts, options=options)
     _describe(island.model, session.model, signature)
     write_onnx(island, path, external_data=options.external_data)
     return island
@@ -71,13 +77,20 @@ def lowered_signature(
     feeds = {name: tensor for name, spec in signature.inputs.items() for tensor in spec.tensors}
     fetches = {name: tensor for name, spec in signature.outputs.items() for tensor in spec.tensors}
     for name, spec in {**signature.inputs, **signature.outputs}.items():
-        if len(spec.tensors) > 1 or spec.dtype.name not in ONNX_TYPES:
+        if len(spec.tensors) > 1 or spec.dtype.name not in (ELEMENT_TYPES if options.strings else ONNX_TYPES):
             raise CannotRun(
                 f"{session.model.where}: `{name}` is {spec.form} {spec.dtype}, which {unsupported}"
             )
     if not fetches:
         raise CannotRun(f"{session.model.where}: there is nothing to export: the signature has no outputs")
-    program = session.program(list(fetches.values()), list(feeds.values()))
+    engine = OnnxFileEngine() if options.strings else None
+    program = session.program(list(fetches.values()), list(feeds.values()), engine=engine)
+    if engine is not None:
+        lower_exported_steps(program)
+        lower_spectra(program, session.model.graph.ops, engine)
+        if texts := bad_texts(program):
+            where = f"{session.model.where}: `{texts[0].name.partition('#')[0]}`"
+            raise CannotRun(f"{where} is a string that is not UTF-8, which ONNX does not support")
     if drop_asserts:
         program.replace({step: () for step in program.steps if step.op == ASSERT})
     _check_all_lowered(program, session.model.where, to)

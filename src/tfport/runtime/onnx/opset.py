@@ -287,13 +287,13 @@ def _pads_of_all_axes(b: Builder, node: OnnxNode) -> Operand | None:
 def _gelu(b: Builder, node: OnnxNode) -> Operand | None:
     (x,) = node.inputs
     assert x is not None
-    half, one = b.const(0.5, x.dtype), b.const(1, x.dtype)
+    half, unit = b.const(0.5, x.dtype), b.const(1, x.dtype)
     if node.attrs.get("approximate", "none") == "tanh":
         cube = b.Mul(b.Mul(b.Mul(x, x), x), b.const(0.044715, x.dtype))
         inner = b.Tanh(b.Mul(b.Add(x, cube), b.const(math.sqrt(2 / math.pi), x.dtype)))
     else:
         inner = b.Erf(b.Mul(x, b.const(math.sqrt(0.5), x.dtype)))
-    return b.Mul(b.Mul(x, half), b.Add(inner, one))
+    return b.Mul(b.Mul(x, half), b.Add(inner, unit))
 
 
 def _layer_normalization(b: Builder, node: OnnxNode) -> Operand | None:
@@ -307,6 +307,14 @@ def _layer_normalization(b: Builder, node: OnnxNode) -> Operand | None:
     spread = b.Sqrt(b.Add(variance, b.const(node.attrs.get("epsilon", 1e-5), x.dtype)))
     scaled = b.Mul(b.Div(centered, spread), scale)
     return b.Add(scaled, bias[0]) if bias and bias[0] is not None else scaled
+
+
+def _transform(b: Builder, node: OnnxNode) -> Operand | None:
+    """The axis of a DFT is an attribute before opset 20."""
+    x, length, axis = node.inputs
+    if x is None or axis is None or axis.array is None:
+        return None
+    return b.nodes("DFT", x, length, axis=int(axis.array), **node.attrs)[0]
 
 
 def _hard_swish(b: Builder, node: OnnxNode) -> Operand | None:
@@ -325,9 +333,9 @@ def _trilu(b: Builder, node: OnnxNode) -> Operand | None:
     if not shape or len(shape) < 2 or None in shape[-2:] or offset is None:
         return None
     rows, columns = shape[-2:]
-    ones = np.ones((rows, columns), bool)  # type: ignore[arg-type]
+    whole = np.ones((rows, columns), bool)  # type: ignore[arg-type]
     k = int(np.asarray(offset).reshape(-1)[0]) if np.asarray(offset).size else 0
-    mask = np.triu(ones, k) if node.attrs.get("upper", 1) else np.tril(ones, k)
+    mask = np.triu(whole, k) if node.attrs.get("upper", 1) else np.tril(whole, k)
     return b.Where(b.const(mask, BOOL), data, b.const(0, data.dtype))
 
 
@@ -344,6 +352,7 @@ def _without_sign_bit(b: Builder, node: OnnxNode) -> Operand | None:
 
 _REWRITES: dict[str, Rewrite] = {
     "BitwiseAnd": _without_sign_bit,
+    "DFT": _transform,
     "Gelu": _gelu,
     "HardSwish": _hard_swish,
     "LayerNormalization": _layer_normalization,
