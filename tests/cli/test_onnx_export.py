@@ -7,6 +7,7 @@ import onnxruntime as ort
 import pytest
 from tests.recorded_models import path_of
 
+import tfport
 from tfport.cli.main import main
 from tfport.formats.proto import onnx_pb2 as pb
 from tfport.runtime.program import ONNX_TYPES
@@ -37,7 +38,7 @@ def test_opsets_that_onnx_runtime_lacks_are_refused(options, tmp_path, capsys):
 
 def test_options_of_onnx_are_refused_elsewhere(tmp_path, capsys):
     assert main(["export", path_of("keras_sequential"), "-o", str(tmp_path / "m"), "--opset", "15"]) == 2
-    assert "--opset and --external-data are for FILE.onnx" in capsys.readouterr().err
+    assert "--opset, --external-data and --state-as-inputs are for FILE.onnx" in capsys.readouterr().err
     assert main(["export", path_of("keras_lstm"), "-o", str(tmp_path / "m.onnx"), "--weights", "int8"]) == 2
     assert "--weights int8 is for FILE.tflite; an ONNX file has float16" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
@@ -76,3 +77,25 @@ def test_sizes_are_fixed(tmp_path):
     assert main(["export", path_of("keras_sequential"), "-o", str(path), "--batch", "3"]) == 0
     assert read(path).graph.input[0].type.tensor_type.shape.dim[0].dim_value == 3
     assert read(path).graph.output[0].type.tensor_type.shape.dim[0].dim_value == 3
+
+
+def test_variables_that_change_become_inputs_and_outputs(tmp_path, capsys):
+    path, command = tmp_path / "m.onnx", ["export", path_of("module"), "-o"]
+    assert main([*command, str(path)]) == 2
+    assert "--state-as-inputs makes its variables inputs and outputs" in capsys.readouterr().err
+    assert main([*command, str(path), "--state-as-inputs"]) == 0
+    session = ort.InferenceSession(str(path))
+    (state,) = session.get_overridable_initializers()
+    names = [info.name for info in session.get_outputs()]
+    feeds = {i.name: np.ones([n or 2 for n in map(size, i.shape)], np.float32) for i in session.get_inputs()}
+    model = tfport.Session(tfport.load(path_of("module")))
+    kept: dict = {}
+    for _ in range(3):
+        answers = dict(zip(names, session.run(names, {**feeds, **kept}), strict=True))
+        kept = {state.name: answers.pop(f"{state.name}_next")}
+        expected = model.signature("serving_default")(**feeds)
+        assert {k: v.tolist() for k, v in answers.items()} == {k: v.tolist() for k, v in expected.items()}
+
+
+def size(number):
+    return number if isinstance(number, int) else None

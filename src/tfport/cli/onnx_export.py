@@ -20,12 +20,17 @@ def add_onnx_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--external-data", action="store_true", help="store the weights of FILE.onnx in FILE.onnx.data"
     )
+    parser.add_argument(
+        "--state-as-inputs",
+        action="store_true",
+        help="make the variables that a signature changes inputs and outputs of FILE.onnx",
+    )
 
 
 def check_onnx_options(args: argparse.Namespace, kind: str) -> None:
     """Raise an error for an option of ONNX files, if another format is written."""
-    if kind != ONNX and (args.opset is not None or args.external_data):
-        raise Error(f"{args.output}: --opset and --external-data are for FILE.onnx")
+    if kind != ONNX and (args.opset is not None or args.external_data or args.state_as_inputs):
+        raise Error(f"{args.output}: --opset, --external-data and --state-as-inputs are for FILE.onnx")
 
 
 def export_onnx(args: argparse.Namespace) -> int:
@@ -84,4 +89,5 @@ def _options(args: argparse.Namespace) -> OnnxOptions:
         half_weights=args.weights == "float16",
         strings=True,
         drop_asserts=True,
+        state_as_inputs=args.state_as_inputs,
     )

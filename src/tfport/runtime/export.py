@@ -19,7 +19,13 @@ from tfport.graph.dtypes import FLOAT32, DType
 from tfport.graph.model import Model, Signature
 from tfport.runtime.engines.onnx_runtime import OnnxFileEngine
 from tfport.runtime.exported_spectra import lower_spectra
-from tfport.runtime.exported_steps import bad_texts, lower_exported_steps
+from tfport.runtime.exported_steps import (
+    STATE_ADVICE,
+    ExportedState,
+    bad_texts,
+    lower_exported_steps,
+    state_as_ends,
+)
 from tfport.runtime.onnx.builder import OPSET
 from tfport.runtime.onnx.file import write_onnx
 from tfport.runtime.onnx.model import ELEMENT_TYPES, OnnxModel
@@ -49,6 +55,8 @@ class OnnxOptions:
     strings: bool = False
     """Whether it may have strings, which are text in ONNX, tables and Fourier transforms."""
     drop_asserts: bool = False
+    state_as_inputs: bool = False
+    """Whether variables that the signature changes are inputs and outputs."""
 
 
 USUAL = OnnxOptions()
@@ -93,14 +101,25 @@ def lowered_signature(
             raise CannotRun(f"{where} is a string that is not UTF-8, which ONNX does not support")
     if drop_asserts:
         program.replace({step: () for step in program.steps if step.op == ASSERT})
-    _check_all_lowered(program, session.model.where, to)
+    states = state_as_ends(program) if options.state_as_inputs else []
+    _check_all_lowered(program, session.model.where, to, options)
+    names = [state.name for state in states]
     try:
-        return _island(program, list(feeds), list(fetches), options)
+        model = _island(program, [*feeds, *names], [*fetches, *(f"{name}_next" for name in names)], options)
+        _set_first_values(model.model.graph, states)
+        return model
     except CannotRun as error:
         raise CannotRun(f"{session.model.where}: {error}") from None
 
 
-def _check_all_lowered(program: Program, where: str, to: str) -> None:
+def _set_first_values(graph: pb.GraphProto, states: Iterable[ExportedState]) -> None:
+    """The first values of variables, as defaults of their inputs."""
+    for state in states:
+        dtype, content = ONNX_TYPES[state.before.dtype.name], np.ascontiguousarray(state.first).tobytes()
+        graph.initializer.add(name=state.name, dims=state.first.shape, data_type=dtype, raw_data=content)
+
+
+def _check_all_lowered(program: Program, where: str, to: str, options: OnnxOptions) -> None:
     left = [step for step in program.steps if step.lowered is None or step.effect]
     if left:
         whys = [
@@ -110,7 +129,10 @@ def _check_all_lowered(program: Program, where: str, to: str) -> None:
         reasons = [f"`{s.name}` ({s.op}): {w}" for s, w in zip(left[:MAX_LISTED], whys, strict=False)]
         more = f"; and {len(left) - MAX_LISTED} more" if len(left) > MAX_LISTED else ""
         count = "1 node" if len(left) == 1 else f"{len(left)} nodes"
-        raise CannotRun(f"{where}: {count} cannot be exported to {to}, only run: {'; '.join(reasons)}{more}")
+        has_state = options.strings and any("Variable" in step.op for step in left)
+        advice = f"; {STATE_ADVICE}" if has_state and not options.state_as_inputs else ""
+        listed = f"{'; '.join(reasons)}{more}{advice}"
+        raise CannotRun(f"{where}: {count} cannot be exported to {to}, only run: {listed}")
 
 
 def _island(program: Program, inputs: list[str], outputs: list[str], options: OnnxOptions) -> OnnxModel:

@@ -1,7 +1,8 @@
-"""Steps that only an exported ONNX file computes by nodes: lookups in tables.
+"""Steps that only an exported ONNX file computes by nodes: lookups in tables, and variables that change.
 
 `run` computes them on the host, which is faster and takes any bytes. In a file, a table that never changes is
-a LabelEncoder of ONNX's set of ops for classical models.
+a LabelEncoder of ONNX's set of ops for classical models. A variable that a call assigns to becomes an input,
+whose default is its first value, and an output, which the caller feeds to the next call.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from tfport.runtime.onnx.model import ML
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.tables.table import StaticTable
 from tfport.runtime.program import OnnxNode, Program, Step
-from tfport.startup.dataclass import replace
+from tfport.runtime.state import Variable
+from tfport.startup.dataclass import dataclass, replace
 
 FINDS = ("LookupTableFind", "LookupTableFindV2")
 _ENDS = {"string": "strings", "int64": "int64s", "float32": "floats"}
@@ -80,3 +82,57 @@ def _is_text(array: Any) -> bool:
         return all(bytes(text).decode() is not None for text in array.reshape(-1).tolist())
     except UnicodeDecodeError:
         return False
+
+
+# Variables that a call assigns to
+
+READS, ASSIGNS = ("ReadVariableOp",), ("AssignVariableOp",)
+CHANGES = {"AssignAddVariableOp": "Add", "AssignSubVariableOp": "Sub"}
+STATE_ADVICE = "--state-as-inputs makes its variables inputs and outputs"
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedState:
+    """A variable as an input and an output of a file."""
+
+    name: str
+    before: Operand
+    after: Operand
+    first: Any
+    """Its value before the first call."""
+
+
+def state_as_ends(program: Program) -> list[ExportedState]:
+    """Make the variables that a program assigns to arguments and results, where nothing else has effects."""
+    before: dict[Variable, Operand] = {}
+    now: dict[Variable, Operand] = {}
+    changed: dict[Step, list[Step]] = {}
+    for step in program.steps:
+        variable = step.inputs[0].value if step.inputs else None
+        if not isinstance(variable, Variable) or variable.value is None:
+            continue
+        if step.op not in (*READS, *ASSIGNS, *CHANGES):
+            return []
+        value = np.asarray(variable.value)
+        if variable not in now:
+            now[variable] = before[variable] = Operand(variable.dtype, value.shape, name=variable.name)
+        if step.op in READS:
+            copy = OnnxNode("Identity", (now[variable],), step.outputs, {})
+            changed[step] = [replace(step, lowered=[copy], inputs=(now[variable],), effect=False)]
+        elif step.op in ASSIGNS:
+            now[variable] = step.inputs[1]
+            changed[step] = []
+        else:
+            after = Operand(variable.dtype, value.shape, name=variable.name)
+            node = OnnxNode(CHANGES[step.op], (now[variable], step.inputs[1]), (after,), {})
+            ends = {"inputs": (now[variable], step.inputs[1]), "outputs": (after,)}
+            changed[step] = [replace(step, lowered=[node], effect=False, **ends)]
+            now[variable] = after
+    states = [
+        ExportedState(variable.name, operand, now[variable], np.asarray(variable.value))
+        for variable, operand in before.items()
+    ]
+    program.args = [*program.args, *(state.before for state in states)]
+    program.results = [*program.results, *(state.after for state in states)]
+    program.replace(changed)
+    return states
