@@ -101,7 +101,11 @@ def convert(tf2onnx: str, sides: Sequence[str]) -> None:
         for side in sides:
             output = file_of(name, f"{side}.onnx")
             output.unlink(missing_ok=True)
-            save(name, side, shared.measured(command_of(side, kind, path, output, ends, tf2onnx), output))
+            result = shared.measured(command_of(side, kind, path, output, ends, tf2onnx), output)
+            save(name, side, result)
+            if len(sides) > 1:
+                turns = results()[name].get("turns", {})
+                save(name, "turns", {**turns, side: {k: result[k] for k in ("seconds", "megabytes", "size")}})
             print(name, side, results()[name][side], flush=True)
 
 
@@ -151,6 +155,99 @@ def add(name: str, side: str, key: str, value: Any) -> None:
     save(name, side, {**results()[name][side], key: value})
 
 
+# The page
+
+WRONG, CLOSE = 1e-2, 1e-4
+"""Relative to the largest number of an output; what lies between is listed as a difference."""
+
+
+def outcome(row: dict[str, Any], side: str) -> str:
+    result = row.get(side)
+    if result is None:
+        return "not tried"
+    if result["code"] != 0 or not result["size"]:
+        return "crashed or out of time" if result["code"] < 0 else "refused"
+    checks = result.get("check", {})
+    if checks.get("checker") != 0.0:
+        return "written, invalid"
+    answer = checks.get("onnxruntime")
+    if not isinstance(answer, float):
+        return "written, wrong" if "differs" in str(answer) else "written, not run"
+    return "written, right" if answer <= CLOSE else "written, close" if answer <= WRONG else "written, wrong"
+
+
+def ran(row: dict[str, Any], side: str, runtime: str) -> str:
+    key = "torch" if runtime == "onnx2torch" else "check"
+    answer = row.get(side, {}).get(key, {}).get(runtime)
+    if answer is None:
+        return "-"
+    return f"{answer:.0e}" if isinstance(answer, float) else "no"
+
+
+def page() -> None:
+    rows = {name: row for name, row in sorted(results().items()) if "tfport" in row and "tf2onnx" in row}
+    lines = [
+        "# Export to ONNX",
+        "",
+        f"`tools/onnx_export_evidence.py` draws {COUNT} published models (SavedModels, frozen graphs and models",
+        "of TensorFlow.js) by a seed that was committed before the first run, and gives each to `tfport export",
+        "-o model.onnx` and to tf2onnx 1.17.0 with TensorFlow 2.21. Every written file is validated by the",
+        "checker of onnx 1.23.2 and run on up to ten inputs by ONNX Runtime 1.31.1, OpenVINO 2026.4.1 and, where",
+        "onnx2torch converts it, PyTorch. The answers are compared with those of TensorFlow 2.21, or of tfport",
+        "where TensorFlow does not load the model; the numbers are differences relative to the largest number of",
+        f"an output. Up to {CLOSE:g} is right, above {WRONG:g} wrong. `onnx_export.json` has all reasons.",
+        "",
+        f"{len(rows)} of the {COUNT} models were reached in the time of the run.",
+        "",
+        "| outcome | tfport | tf2onnx |",
+        "|---|---|---|",
+    ]
+    kinds = [[outcome(row, side) for row in rows.values()] for side in SIDES]
+    for kind in sorted({*kinds[0], *kinds[1]}):
+        lines.append(f"| {kind} | {kinds[0].count(kind)} | {kinds[1].count(kind)} |")
+    lines += ["", *_runtimes(rows), "", _ratios(rows), ""]
+    lines += ["| model | tfport | ONNX Runtime | OpenVINO | onnx2torch | tf2onnx | ONNX Runtime |"]
+    lines += ["|---|---|---|---|---|---|---|"]
+    for name, row in rows.items():
+        own = [ran(row, "tfport", runtime) for runtime in ("onnxruntime", "openvino", "onnx2torch")]
+        cells = [
+            name,
+            outcome(row, "tfport"),
+            *own,
+            outcome(row, "tf2onnx"),
+            ran(row, "tf2onnx", "onnxruntime"),
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    DATA.with_suffix(".md").write_text("\n".join(lines) + "\n")
+
+
+def _runtimes(rows: dict[str, Any]) -> list[str]:
+    lines = ["| files that answer right in | tfport | tf2onnx |", "|---|---|---|"]
+    for runtime, key in (("onnxruntime", "check"), ("openvino", "check"), ("onnx2torch", "torch")):
+        counts = []
+        for side in SIDES:
+            answers = [row[side].get(key, {}).get(runtime) for row in rows.values()]
+            counts.append(sum(isinstance(a, float) and a <= WRONG for a in answers))
+        lines.append(f"| {runtime} | {counts[0]} | {counts[1]} |")
+    return lines
+
+
+def _ratios(rows: dict[str, Any]) -> str:
+    """Time and memory where both wrote a file, in the run in which they took turns."""
+    both = [row["turns"] for row in rows.values() if all(r["size"] for r in row.get("turns", {}).values())]
+    both = [turn for turn in both if len(turn) == len(SIDES)]
+    if not both:
+        return "No model was written by both in the same run."
+    medians = []
+    for key in ("seconds", "megabytes"):
+        ratios = sorted(turn["tf2onnx"][key] / turn["tfport"][key] for turn in both)
+        medians.append(f"{ratios[len(ratios) // 2]:.1f} (from {ratios[0]:.1f} to {ratios[-1]:.1f})")
+    return (
+        f"On the {len(both)} models that both wrote while they took turns, tf2onnx needed {medians[0]} times the time "
+        f"and {medians[1]} times the peak memory of tfport, median. The machine had other work, so times are rough."
+    )
+
+
 if __name__ == "__main__":
     match sys.argv[1:]:
         case ["answers", tensorflow]:
@@ -159,6 +256,8 @@ if __name__ == "__main__":
             convert(tf2onnx, sides or SIDES)
         case ["check", python, torch, *sides]:
             check(python, torch, sides or SIDES)
+        case ["page"]:
+            page()
         case ["draw"]:
             print(*(name for _, name, _ in sample()), sep="\n")
         case _:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tfport.cli.arguments import add_json, add_outputs
 from tfport.cli.commands import command
 from tfport.cli.model_arguments import add_runnable_model, load_runnable_model
-from tfport.cli.onnx_export import ONNX, add_onnx_options, check_onnx_options, export_onnx
+from tfport.cli.onnx_export import ONNX, add_onnx_options, check_onnx_options, export_onnx, export_split
 from tfport.cli.other_exports import (
     LITE,
     OTHER_FORMATS,
@@ -61,8 +61,8 @@ def run(args: argparse.Namespace) -> int:
     kind = args.format or _kind(args.output)
     check_format_options(args, kind)
     check_onnx_options(args, kind)
-    if kind == ONNX:
-        return export_onnx(args)
+    if kind == ONNX or args.split:
+        return export_split(args) if args.split else export_onnx(args)
     if kind in OTHER_FORMATS:
         return OTHER_FORMATS[kind](args)
     if args.target:

@@ -12,13 +12,19 @@ from tfport.errors import Error
 if TYPE_CHECKING:
     from tfport.runtime.export import OnnxOptions
 
-ONNX = "onnx"
+ONNX, SPLIT = "onnx", "onnx_split"
+MAX_LISTED = 20
 
 
 def add_onnx_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--opset", type=int, metavar="N", help="version of ONNX's ops (default: 20)")
     parser.add_argument(
         "--external-data", action="store_true", help="store the weights of FILE.onnx in FILE.onnx.data"
+    )
+    parser.add_argument(
+        "--split",
+        action="store_true",
+        help="write a folder: ONNX files for what ONNX supports, and a SavedModel for the rest",
     )
     parser.add_argument(
         "--state-as-inputs",
@@ -29,8 +35,11 @@ def add_onnx_options(parser: argparse.ArgumentParser) -> None:
 
 def check_onnx_options(args: argparse.Namespace, kind: str) -> None:
     """Raise an error for an option of ONNX files, if another format is written."""
-    if kind != ONNX and (args.opset is not None or args.external_data or args.state_as_inputs):
+    is_onnx = kind == ONNX or args.split
+    if not is_onnx and (args.opset is not None or args.external_data or args.state_as_inputs):
         raise Error(f"{args.output}: --opset, --external-data and --state-as-inputs are for FILE.onnx")
+    if args.split and (kind == ONNX or args.format or args.weights or args.state_as_inputs or args.target):
+        raise Error(f"{args.output}: --split writes a folder, without --format, --weights and --for")
 
 
 def export_onnx(args: argparse.Namespace) -> int:
@@ -71,6 +80,26 @@ def export_onnx(args: argparse.Namespace) -> int:
         loss = f"; {written.loss}" if written.loss else ""
         print(f"{args.output}: {written.nodes:,} nodes, validated{loss}")
     return int(written.differs)
+
+
+def export_split(args: argparse.Namespace) -> int:
+    from tfport.cli.progress import show_progress
+    from tfport.fix.onnx_split import write_split
+
+    options = _options(args)
+    with show_progress(f"exporting {args.model}"):
+        model, registry = load_runnable_model(args)
+        written = write_split(model, args.output, options_of(args), options, registry)
+    if args.json:
+        from tfport.cli.output import print_json
+
+        report = {"kind": SPLIT, "signature": written.signature, "parts": written.parts}
+        print_json({"version": VERSION, "model": args.model, "output": args.output, **report})
+        return 0
+    print(f"{args.output}: {written.onnx_nodes:,} nodes in ONNX, {len(written.host_nodes):,} on the host")
+    for node in written.host_nodes[:MAX_LISTED]:
+        print(f"  {node['name']} ({node['op']}): {node['why']}")
+    return 0
 
 
 def _options(args: argparse.Namespace) -> OnnxOptions:

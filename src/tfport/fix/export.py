@@ -32,7 +32,7 @@ def export_model(
 ) -> tuple[Model, dict[str, Signature]]:
     """Write a model as a SavedModel, or as one GraphDef; returns the written model and its signatures."""
     saved = saved_with(model, options)
-    stored, tensors = stored_with_variables(as_graph_def(_frozen(saved)) if as_graph else saved)
+    stored, tensors = stored_with_variables(as_graph_def(frozen_model(saved)) if as_graph else saved)
     save_model(stored, path, tensors)
     return stored, saved.signatures
 
@@ -54,21 +54,21 @@ def export_for(
         name for s in saved.signatures.values() for spec in s.outputs.values() for name in spec.tensors
     )
     chosen = replace(options, fetches=tuple(dict.fromkeys(outputs)), feeds=(), signatures=None)
-    return fix_model(as_graph_def(_frozen(saved)), target, chosen, progress)
+    return fix_model(as_graph_def(frozen_model(saved)), target, chosen, progress)
 
 
 def source_for(model: Model, written: Model, changes: SignatureChanges = UNCHANGED) -> Model:
     """The original in the form in which it was compared with a written model."""
     if changes:
         saved = saved_with(model, FixOptions(signature_changes=changes))
-        return saved if written.signatures else as_graph_def(_frozen(saved))
+        return saved if written.signatures else as_graph_def(frozen_model(saved))
     is_converted = (model.keras is not None and written.keras is None) or (
         model.lite is not None and written.lite is None
     )
     if not is_converted and bool(model.signatures) == bool(written.signatures):
         return model
     saved = saved_with(model, FixOptions())
-    return saved if written.signatures else as_graph_def(_frozen(saved))
+    return saved if written.signatures else as_graph_def(frozen_model(saved))
 
 
 def saved_with(model: Model, options: FixOptions) -> Model:
@@ -98,8 +98,8 @@ def _only(model: Model, names: Sequence[str]) -> Model:
     return work
 
 
-def _frozen(model: Model) -> Model:
-    """The model with constants in place of its variables."""
+def frozen_model(model: Model, *, keep_init: bool = False) -> Model:
+    """The model with constants in place of its variables; `keep_init`: with what fills its tables."""
     if not variables(model) and not model.graph.library.functions:
         return model
     work = model.copy()
@@ -111,6 +111,6 @@ def _frozen(model: Model) -> Model:
         reasons = [str(refusal)]
     if reasons:
         raise CannotRun(f"{model.where}: cannot be one GraphDef: {'; '.join(reasons)}; export a SavedModel")
-    prune(work, ends, Journal())
+    prune(work, [*ends, *work.init_nodes] if keep_init else ends, Journal())
     work.checkpoint_prefix = None
     return work

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib import metadata
 
 import numpy as np
@@ -105,7 +105,7 @@ def lowered_signature(
     _check_all_lowered(program, session.model.where, to, options)
     names = [state.name for state in states]
     try:
-        model = _island(program, [*feeds, *names], [*fetches, *(f"{name}_next" for name in names)], options)
+        model = island_of(program, [*feeds, *names], [*fetches, *(f"{name}_next" for name in names)], options)
         _set_first_values(model.model.graph, states)
         return model
     except CannotRun as error:
@@ -135,7 +135,10 @@ def _check_all_lowered(program: Program, where: str, to: str, options: OnnxOptio
         raise CannotRun(f"{where}: {count} cannot be exported to {to}, only run: {listed}")
 
 
-def _island(program: Program, inputs: list[str], outputs: list[str], options: OnnxOptions) -> OnnxModel:
+def island_of(
+    program: Program, inputs: Sequence[str], outputs: Sequence[str], options: OnnxOptions
+) -> OnnxModel:
+    """A lowered program as an ONNX model with these names of its inputs and outputs."""
     nodes = [node for step in program.steps for node in step.lowered or ()]
     computed = {operand for node in nodes for operand in node.outputs}
     results: list[Operand] = []
