@@ -161,6 +161,16 @@ WRONG, CLOSE = 1e-2, 1e-4
 """Relative to the largest number of an output; what lies between is listed as a difference."""
 
 
+INTRODUCTION = f"""\
+`tools/onnx_export_evidence.py` draws {COUNT} published models (SavedModels, frozen graphs, models of
+TensorFlow.js) by a seed that was committed before the first run, and gives each to `tfport export -o
+model.onnx` and to tf2onnx 1.17.0 with TensorFlow 2.21. Every written file is validated by the checker
+of onnx 1.23.2 and run on up to ten inputs by ONNX Runtime 1.31.1, OpenVINO 2026.4.1 and, where
+onnx2torch converts it, PyTorch. The answers are compared with those of TensorFlow 2.21, or of tfport
+where TensorFlow does not load the model; the numbers are differences relative to the largest number
+of an output. Up to {CLOSE:g} is right, above {WRONG:g} wrong. `onnx_export.json` has tfport's reasons."""
+
+
 def outcome(row: dict[str, Any], side: str) -> str:
     result = row.get(side)
     if result is None:
@@ -189,13 +199,7 @@ def page() -> None:
     lines = [
         "# Export to ONNX",
         "",
-        f"`tools/onnx_export_evidence.py` draws {COUNT} published models (SavedModels, frozen graphs and models",
-        "of TensorFlow.js) by a seed that was committed before the first run, and gives each to `tfport export",
-        "-o model.onnx` and to tf2onnx 1.17.0 with TensorFlow 2.21. Every written file is validated by the",
-        "checker of onnx 1.23.2 and run on up to ten inputs by ONNX Runtime 1.31.1, OpenVINO 2026.4.1 and, where",
-        "onnx2torch converts it, PyTorch. The answers are compared with those of TensorFlow 2.21, or of tfport",
-        "where TensorFlow does not load the model; the numbers are differences relative to the largest number of",
-        f"an output. Up to {CLOSE:g} is right, above {WRONG:g} wrong. `onnx_export.json` has all reasons.",
+        INTRODUCTION,
         "",
         f"{len(rows)} of the {COUNT} models were reached in the time of the run.",
         "",
@@ -243,12 +247,14 @@ def _ratios(rows: dict[str, Any]) -> str:
         ratios = sorted(turn["tf2onnx"][key] / turn["tfport"][key] for turn in both)
         medians.append(f"{ratios[len(ratios) // 2]:.1f} (from {ratios[0]:.1f} to {ratios[-1]:.1f})")
     return (
-        f"On the {len(both)} models that both wrote while they took turns, tf2onnx needed {medians[0]} times the time "
-        f"and {medians[1]} times the peak memory of tfport, median. The machine had other work, so times are rough."
+        f"On the {len(both)} models that both wrote while they took turns, tf2onnx needed {medians[0]} times "
+        f"the time and {medians[1]} times the peak memory of tfport, median. The machine had other work, so "
+        "times are rough."
     )
 
 
 if __name__ == "__main__":
+    os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"  # otherwise TensorFlow prints a line that reads as a reason
     match sys.argv[1:]:
         case ["answers", tensorflow]:
             answers(tensorflow)
