@@ -174,7 +174,8 @@ TensorFlow.js) by a seed that was committed before the first run, and gives each
 model.onnx` and to tf2onnx 1.17.0 with TensorFlow 2.21. Every written file is validated by the checker
 of onnx 1.23.2 and run on up to ten inputs by ONNX Runtime 1.31.1 and OpenVINO 2026.4.1; `check` also asks
 onnx2torch. The answers are compared with those of TensorFlow 2.21, or of tfport where TensorFlow does
-not load the model; the numbers are differences relative to the largest number of an output. Up to {CLOSE:g} is right, above {WRONG:g} wrong. `onnx_export.json` has tfport's reasons.
+not load the model; the numbers are differences relative to the largest number of an output. Up to
+{CLOSE:g} is right, above {WRONG:g} wrong. `onnx_export.json` has tfport's reasons.
 
 The files of tfport are those of the first run, before strings, tables and transforms were written, except
 the tokenizer, which was refused then because of an assertion. No row has results of onnx2torch yet."""
