@@ -169,7 +169,7 @@ WRONG, CLOSE = 1e-2, 1e-4
 
 
 INTRODUCTION = f"""\
-`tools/onnx_export_evidence.py` draws {COUNT} published models (SavedModels, frozen graphs, models of
+`tools/onnx_export_evidence.py` draws published models, {COUNT} of them (SavedModels, frozen graphs, models of
 TensorFlow.js) by a seed that was committed before the first run, and gives each to `tfport export -o
 model.onnx` and to tf2onnx 1.17.0 with TensorFlow 2.21. Every written file is validated by the checker
 of onnx 1.23.2 and run on up to ten inputs by ONNX Runtime 1.31.1 and OpenVINO 2026.4.1; `check` also asks
@@ -216,7 +216,7 @@ def page() -> None:
         "",
         INTRODUCTION,
         "",
-        f"{len(rows)} of the {COUNT} models were reached in the time of the run.",
+        f"Reached in the time of the run: {len(rows)} of {COUNT}.",
         "",
         "| outcome | tfport | tf2onnx |",
         "|---|---|---|",
