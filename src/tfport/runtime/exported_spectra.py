@@ -84,7 +84,7 @@ class _Spectra:
     def _results(self, b: Builder, step: Step) -> Sequence[Pair | Operand]:
         op, inputs = step.op, step.inputs
         if op in REAL:
-            return [_real_transform(b, *inputs, REAL[op])]
+            return [_real_transform(b, inputs[0], inputs[1], REAL[op])]
         if op in INVERSE_REAL:
             return [_inverse_real_transform(b, self._pair(b, inputs[0]), inputs[1], INVERSE_REAL[op])]
         if (axes := FORWARD.get(op) or INVERSE.get(op)) is not None:
@@ -212,9 +212,10 @@ def _along_last(
         columns = [b.unsqueeze(part, rank) for part in parts]
         x = columns[0] if imaginary is None else b.Concat(*columns, axis=rank)
         shape = (*(real.shape or ())[:-1], kept or length)
-        attrs = {"inverse": int(inverse), "onesided": int(kept is not None)}
         axis = b.const(rank - 1, INT64)
-        (out,) = b.nodes("DFT", x, None, axis, shape=(*shape, 2), **attrs)
+        (out,) = b.nodes(
+            "DFT", x, None, axis, shape=(*shape, 2), inverse=int(inverse), onesided=int(kept is not None)
+        )
         first, second = (b.Gather(out, b.const(i, INT64), axis=rank) for i in (0, 1))
         return first, second
     _check_length(length)
@@ -255,7 +256,7 @@ def _product(b: Builder, x: Pair, y: Pair) -> Pair:
 
 
 _OF_PAIRS: dict[str, Callable[..., Pair | Operand]] = {
-    "Angle": lambda b, x: atan2(b, x[1], x[0]),
+    "Angle": lambda b, x: atan2(b, x[1], x[0]),  # type: ignore[no-untyped-call]
     "Cast": lambda b, x: x[0],
     "ComplexAbs": _magnitude,
     "Conj": lambda b, x: (x[0], b.Neg(x[1])),

@@ -125,8 +125,8 @@ def state_as_ends(program: Program) -> list[ExportedState]:
         else:
             after = Operand(variable.dtype, value.shape, name=variable.name)
             node = OnnxNode(CHANGES[step.op], (now[variable], step.inputs[1]), (after,), {})
-            ends = {"inputs": (now[variable], step.inputs[1]), "outputs": (after,)}
-            changed[step] = [replace(step, lowered=[node], effect=False, **ends)]
+            reads = now[variable], step.inputs[1]
+            changed[step] = [replace(step, lowered=[node], effect=False, inputs=reads, outputs=(after,))]
             now[variable] = after
     states = [
         ExportedState(variable.name, operand, now[variable], np.asarray(variable.value))

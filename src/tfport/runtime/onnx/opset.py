@@ -332,8 +332,8 @@ def _trilu(b: Builder, node: OnnxNode) -> Operand | None:
     offset = 0 if not shift or shift[0] is None else shift[0].array
     if not shape or len(shape) < 2 or None in shape[-2:] or offset is None:
         return None
-    rows, columns = shape[-2:]
-    whole = np.ones((rows, columns), bool)  # type: ignore[arg-type]
+    rows, columns = (int(size or 0) for size in shape[-2:])
+    whole = np.ones((rows, columns), np.bool_)
     k = int(np.asarray(offset).reshape(-1)[0]) if np.asarray(offset).size else 0
     mask = np.triu(whole, k) if node.attrs.get("upper", 1) else np.tril(whole, k)
     return b.Where(b.const(mask, BOOL), data, b.const(0, data.dtype))
