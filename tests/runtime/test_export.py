@@ -9,8 +9,8 @@ from tests.runtime.programs import session_of
 import tfport
 from tfport.formats.lite.records import LiteFile, Subgraph
 from tfport.formats.lite.write import lite_bytes
-from tfport.runtime import export
 from tfport.runtime.export import export_signature
+from tfport.runtime.onnx import file
 from tfport.runtime.select_signature import select_signature
 
 
@@ -59,7 +59,7 @@ def test_constants_inputs_and_duplicates_may_be_outputs(tmp_path):
 
 
 def test_weights_too_large_for_one_message_are_in_a_separate_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(export, "MAX_INLINE_BYTES", 10)
+    monkeypatch.setattr(file, "MAX_INLINE_BYTES", 10)
     monkeypatch.setattr("tfport.runtime.onnx.model.SMALL", 4)
     session = tfport.Session(load("keras_sequential"))
     exported(session, tmp_path / "m.onnx")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tfport.cli.arguments import add_json, add_outputs
 from tfport.cli.commands import command
 from tfport.cli.model_arguments import add_runnable_model, load_runnable_model
+from tfport.cli.onnx_export import ONNX, add_onnx_options, check_onnx_options, export_onnx, export_split
 from tfport.cli.other_exports import (
     LITE,
     OTHER_FORMATS,
@@ -24,7 +25,7 @@ from tfport.errors import Error
 if TYPE_CHECKING:
     from tfport.graph.model import Model
 
-ONNX, GRAPH_DEF, SAVED_MODEL = "onnx", "graph_def", "saved_model"
+GRAPH_DEF, SAVED_MODEL = "graph_def", "saved_model"
 SUFFIXES = {
     ".onnx": ONNX, ".tflite": LITE, ".pb": GRAPH_DEF, "": SAVED_MODEL,
     ".safetensors": WEIGHTS, ".npz": WEIGHTS,
@@ -49,6 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--for", dest="target", metavar="TARGET", help="release that must run it, such as tensorflow==1.15.5"
     )
     add_format_options(parser)
+    add_onnx_options(parser)
     add_outputs(parser)
     add_signature_changes(parser)
     add_json(parser)
@@ -58,11 +60,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     kind = args.format or _kind(args.output)
     check_format_options(args, kind)
+    check_onnx_options(args, kind)
+    if kind == ONNX or args.split:
+        return export_split(args) if args.split else export_onnx(args)
     if kind in OTHER_FORMATS:
         return OTHER_FORMATS[kind](args)
     if args.target:
         return _export_for(args, kind)
-    report = _onnx(args) if kind == ONNX else _tensorflow(args, kind)
+    report = _tensorflow(args, kind)
     if args.json:
         from tfport.cli.output import print_json
 
@@ -86,8 +91,6 @@ def _kind(output: str) -> str:
 
 def _summary(report: dict[str, Any]) -> str:
     nodes = f"{report['nodes']:,} nodes"
-    if report["kind"] == ONNX:
-        return f"{nodes}, validated"
     if report["kind"] == GRAPH_DEF:
         return f"GraphDef, {nodes}; inputs {_list(report['inputs'])}; outputs {_list(report['outputs'])}"
     stored = f", {report['variables']:,} variables" if report["variables"] else ""
@@ -96,33 +99,6 @@ def _summary(report: dict[str, Any]) -> str:
 
 def _list(names: list[str]) -> str:
     return ", ".join(names) or "none"
-
-
-def _onnx(args: argparse.Namespace) -> dict[str, Any]:
-    import tfport
-    from tfport.cli.progress import show_progress
-    from tfport.runtime.export import export_signature
-    from tfport.runtime.select_signature import select_signature
-
-    with show_progress(f"exporting {args.model}"):
-        model, registry = load_runnable_model(args)
-        options = options_of(args)
-        if options.signature_changes:
-            from tfport.fix.export import saved_with
-
-            model = saved_with(model, options)
-            signature = select_signature(model, None, (), ())
-        else:
-            signature = select_signature(model, args.signature, args.fetch, args.feed)
-        session = tfport.Session(model, registry=registry)
-        graph = export_signature(session, signature, args.output).model.graph
-    return {
-        "kind": ONNX,
-        "signature": signature.name,
-        "nodes": len(graph.node),
-        "inputs": [info.name for info in graph.input],
-        "outputs": [info.name for info in graph.output],
-    }
 
 
 def _tensorflow(args: argparse.Namespace, kind: str) -> dict[str, Any]:
@@ -159,8 +135,6 @@ def _export_for(args: argparse.Namespace, kind: str) -> int:
     from tfport.fix.certify.provenance import Provenance
     from tfport.fix.export import export_for
 
-    if kind == ONNX:
-        raise Error("--for names a TensorFlow release; an ONNX file is not for TensorFlow")
     target = parse_target(args.target)
     model, _ = load_runnable_model(args)
     with show_progress(f"exporting {args.model}"):

@@ -26,7 +26,9 @@ def add_format_options(parser: argparse.ArgumentParser) -> None:
         "model of a Triton repository; PATH is a folder",
     )
     parser.add_argument(
-        "--weights", choices=("float16", "int8"), help="store the weights of a .tflite file in fewer bits"
+        "--weights",
+        choices=("float16", "int8"),
+        help="store the weights of a .tflite file, or .onnx, in fewer bits",
     )
     parser.add_argument(
         "--tolerance",
@@ -49,8 +51,8 @@ def add_format_options(parser: argparse.ArgumentParser) -> None:
 
 def check_format_options(args: argparse.Namespace, kind: str) -> None:
     """Raise an error for an option of another format."""
-    if kind != LITE and (args.weights or args.tolerance is not None):
-        raise Error(f"{args.output}: --weights and --tolerance are for FILE.tflite")
+    if kind not in (LITE, "onnx") and (args.weights or args.tolerance is not None):
+        raise Error(f"{args.output}: --weights and --tolerance are for FILE.tflite and FILE.onnx")
     if kind not in (TFJS, TFJS_LAYERS) and args.quantize:
         raise Error(f"{args.output}: --quantize is for --format tfjs and tfjs-layers")
     if kind != WEIGHTS and args.layout:

@@ -98,8 +98,8 @@ def _only(model: Model, names: Sequence[str]) -> Model:
     return work
 
 
-def frozen_model(model: Model) -> Model:
-    """The model with constants in place of its variables."""
+def frozen_model(model: Model, *, keep_init: bool = False) -> Model:
+    """The model with constants in place of its variables; `keep_init`: with what fills its tables."""
     if not variables(model) and not model.graph.library.functions:
         return model
     work = model.copy()
@@ -111,6 +111,6 @@ def frozen_model(model: Model) -> Model:
         reasons = [str(refusal)]
     if reasons:
         raise CannotRun(f"{model.where}: cannot be one GraphDef: {'; '.join(reasons)}; export a SavedModel")
-    prune(work, ends, Journal())
+    prune(work, [*ends, *work.init_nodes] if keep_init else ends, Journal())
     work.checkpoint_prefix = None
     return work

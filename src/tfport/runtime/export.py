@@ -1,60 +1,125 @@
 """Export a signature of a model as an ONNX file, or as an ONNX model for another translation.
 
-Every node must be lowered; otherwise the error lists the nodes that only run on the host. Above
-2 GB, the limit of a protobuf message, the weights go into a separate file.
+Every node must be lowered; otherwise the error lists the nodes that only run on the host.
+`onnx.file` writes the file, `onnx.opset` says the nodes in another version of ONNX's ops.
 """
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
+import functools
+import os
+from collections.abc import Iterable, Sequence
+from importlib import metadata
 
 import numpy as np
 
-from tfport.errors import CannotRun, Error
-from tfport.formats.output import new_path
-from tfport.graph.model import Signature
-from tfport.runtime.onnx.model import OnnxModel
+from tfport.errors import CannotRun
+from tfport.formats.proto import onnx_pb2 as pb
+from tfport.graph.dtypes import FLOAT32, DType
+from tfport.graph.model import Model, Signature
+from tfport.runtime.engines.onnx_runtime import OnnxFileEngine
+from tfport.runtime.exported_spectra import lower_spectra
+from tfport.runtime.exported_steps import (
+    STATE_ADVICE,
+    ExportedState,
+    bad_texts,
+    lower_exported_steps,
+    state_as_ends,
+)
+from tfport.runtime.onnx.builder import OPSET
+from tfport.runtime.onnx.file import write_onnx
+from tfport.runtime.onnx.model import ELEMENT_TYPES, OnnxModel
+from tfport.runtime.onnx.opset import ir_version
 from tfport.runtime.operand import Operand
 from tfport.runtime.passes.island_model import island_model, simplified
-from tfport.runtime.program import ASSERT, ONNX_TYPES, OnnxNode, Program
+from tfport.runtime.program import ASSERT, ONNX_TYPES, OnnxNode, Program, Step
 from tfport.runtime.session import Session
+from tfport.startup.dataclass import dataclass
 
-MAX_INLINE_BYTES = 2**31 - 2**24
 MAX_LISTED = 20
-DATA = ".data"
 ONNX = "ONNX"
+FLOAT16 = DType.parse("float16")
+LEAST_WEIGHTS = 1024
+"""Constants of fewer bytes stay float32 with `--weights float16`."""
 
 
-def export_signature(session: Session, signature: Signature, path: str) -> OnnxModel:
+@dataclass(frozen=True, slots=True)
+class OnnxOptions:
+    """How an ONNX file is written."""
+
+    opset: int = OPSET
+    external_data: bool = False
+    """Whether the weights are in a file beside it, whatever their size."""
+    half_weights: bool = False
+    """Whether float32 weights are stored as float16; the model still computes in float32."""
+    strings: bool = False
+    """Whether it may have strings, which are text in ONNX, tables and Fourier transforms."""
+    drop_asserts: bool = False
+    state_as_inputs: bool = False
+    """Whether variables that the signature changes are inputs and outputs."""
+
+
+USUAL = OnnxOptions()
+
+
+def export_signature(
+    session: Session, signature: Signature, path: str | os.PathLike[str], options: OnnxOptions = USUAL
+) -> OnnxModel:
     """Write a signature as ONNX to a path that does not exist yet; the written model."""
-    island = lowered_signature(session, signature)
-    _write(island, path)
+    island = lowered_signature(session, signature, drop_asserts=options.drop_asserts, options=options)
+    _describe(island.model, session.model, signature)
+    write_onnx(island, path, external_data=options.external_data)
     return island
 
 
 def lowered_signature(
-    session: Session, signature: Signature, to: str = ONNX, *, drop_asserts: bool = False
+    session: Session,
+    signature: Signature,
+    to: str = ONNX,
+    *,
+    drop_asserts: bool = False,
+    options: OnnxOptions = USUAL,
 ) -> OnnxModel:
     """A signature as an ONNX model; `to` is the format that is written, for messages."""
     unsupported = "ONNX does not support" if to == ONNX else f"cannot be exported to {to}"
     feeds = {name: tensor for name, spec in signature.inputs.items() for tensor in spec.tensors}
     fetches = {name: tensor for name, spec in signature.outputs.items() for tensor in spec.tensors}
     for name, spec in {**signature.inputs, **signature.outputs}.items():
-        if len(spec.tensors) > 1 or spec.dtype.name not in ONNX_TYPES:
+        if len(spec.tensors) > 1 or spec.dtype.name not in (ELEMENT_TYPES if options.strings else ONNX_TYPES):
             raise CannotRun(
                 f"{session.model.where}: `{name}` is {spec.form} {spec.dtype}, which {unsupported}"
             )
     if not fetches:
         raise CannotRun(f"{session.model.where}: there is nothing to export: the signature has no outputs")
-    program = session.program(list(fetches.values()), list(feeds.values()))
+    engine = OnnxFileEngine() if options.strings else None
+    program = session.program(list(fetches.values()), list(feeds.values()), engine=engine)
+    if engine is not None:
+        lower_exported_steps(program)
+        lower_spectra(program, session.model.graph.ops, engine)
+        if texts := bad_texts(program):
+            where = f"{session.model.where}: `{texts[0].name.partition('#')[0]}`"
+            raise CannotRun(f"{where} is a string that is not UTF-8, which ONNX does not support")
     if drop_asserts:
         program.replace({step: () for step in program.steps if step.op == ASSERT})
-    _check_all_lowered(program, session.model.where, to)
-    return _island(program, list(feeds), list(fetches))
+    states = state_as_ends(program) if options.state_as_inputs else []
+    _check_all_lowered(program, session.model.where, to, options)
+    names = [state.name for state in states]
+    try:
+        model = island_of(program, [*feeds, *names], [*fetches, *(f"{name}_next" for name in names)], options)
+        _set_first_values(model.model.graph, states)
+        return model
+    except CannotRun as error:
+        raise CannotRun(f"{session.model.where}: {error}") from None
 
 
-def _check_all_lowered(program: Program, where: str, to: str) -> None:
+def _set_first_values(graph: pb.GraphProto, states: Iterable[ExportedState]) -> None:
+    """The first values of variables, as defaults of their inputs."""
+    for state in states:
+        dtype, content = ONNX_TYPES[state.before.dtype.name], np.ascontiguousarray(state.first).tobytes()
+        graph.initializer.add(name=state.name, dims=state.first.shape, data_type=dtype, raw_data=content)
+
+
+def _check_all_lowered(program: Program, where: str, to: str, options: OnnxOptions) -> None:
     left = [step for step in program.steps if step.lowered is None or step.effect]
     if left:
         whys = [
@@ -64,10 +129,16 @@ def _check_all_lowered(program: Program, where: str, to: str) -> None:
         reasons = [f"`{s.name}` ({s.op}): {w}" for s, w in zip(left[:MAX_LISTED], whys, strict=False)]
         more = f"; and {len(left) - MAX_LISTED} more" if len(left) > MAX_LISTED else ""
         count = "1 node" if len(left) == 1 else f"{len(left)} nodes"
-        raise CannotRun(f"{where}: {count} cannot be exported to {to}, only run: {'; '.join(reasons)}{more}")
+        has_state = options.strings and any("Variable" in step.op for step in left)
+        advice = f"; {STATE_ADVICE}" if has_state and not options.state_as_inputs else ""
+        listed = f"{'; '.join(reasons)}{more}{advice}"
+        raise CannotRun(f"{where}: {count} cannot be exported to {to}, only run: {listed}")
 
 
-def _island(program: Program, inputs: list[str], outputs: list[str]) -> OnnxModel:
+def island_of(
+    program: Program, inputs: Sequence[str], outputs: Sequence[str], options: OnnxOptions
+) -> OnnxModel:
+    """A lowered program as an ONNX model with these names of its inputs and outputs."""
     nodes = [node for step in program.steps for node in step.lowered or ()]
     computed = {operand for node in nodes for operand in node.outputs}
     results: list[Operand] = []
@@ -82,52 +153,59 @@ def _island(program: Program, inputs: list[str], outputs: list[str]) -> OnnxMode
     for operand, name in zip(results, outputs, strict=True):
         names[operand] = name if name not in taken else f"{name}_output"
         taken.add(names[operand])
-    return island_model(simplified(nodes, results), program.args, results, names=names, exported=True)
+    nodes = list(simplified(nodes, results))
+    if options.half_weights:
+        nodes = _with_half_weights(nodes)
+    model = island_model(nodes, program.args, results, names=names, exported=True, opset=options.opset)
+    model.model.ir_version = ir_version(options.opset)
+    return model
 
 
-def _write(island: OnnxModel, path: str) -> None:
-    """Write the model after checking it with ONNX Runtime, and with ONNX's own checker if installed."""
-    size = sum(array.nbytes for array in island.weights.values())
-    data = Path(path).name + DATA if size > MAX_INLINE_BYTES else None
-    with new_path(path) as temporary:
-        if data is None:
-            _fill(island)
-            temporary.write_bytes(island.model.SerializeToString())
-            _check(temporary)
-            return
-        with new_path(Path(path).with_name(data)) as beside:
-            _place(island, data, beside)
-            temporary.write_bytes(island.model.SerializeToString())
+def _with_half_weights(nodes: Iterable[OnnxNode]) -> list[OnnxNode]:
+    """The nodes reading large float32 constants through casts from float16, if no number overflows."""
+
+    @functools.cache
+    def cast(weights: Operand) -> Operand:
+        half = Operand(FLOAT16, value=weights.value.astype(np.float16), name=weights.name)
+        wide = Operand(FLOAT32, weights.shape, name=weights.name)
+        casts.append(OnnxNode("Cast", (half,), (wide,), {"to": ONNX_TYPES["float32"]}))
+        return wide
+
+    def read(operand: Operand | None) -> Operand | None:
+        return cast(operand) if operand is not None and _halves(operand) else operand
+
+    def changed(node: OnnxNode) -> OnnxNode:
+        attrs = {k: inner(v) if isinstance(v, Program) else v for k, v in node.attrs.items()}
+        return OnnxNode(node.op, tuple(map(read, node.inputs)), node.outputs, attrs, node.domain)
+
+    def inner(program: Program) -> Program:
+        lowered = [changed(node) for step in program.steps for node in step.lowered or ()]
+        return Program(program.args, [Step("", "", (), (), lowered)], program.results)
+
+    casts: list[OnnxNode] = []
+    new = [changed(node) for node in nodes]
+    return [*casts, *new]
 
 
-def _fill(island: OnnxModel) -> None:
-    for tensor in island.model.graph.initializer:
-        if tensor.name in island.weights:
-            tensor.raw_data = np.ascontiguousarray(island.weights[tensor.name]).tobytes()
-            tensor.ClearField("data_location")
-            del tensor.external_data[:]
+def _halves(operand: Operand) -> bool:
+    array = operand.array
+    if array is None or operand.dtype != FLOAT32 or array.nbytes < LEAST_WEIGHTS:
+        return False
+    return bool(np.abs(array).max() <= np.finfo(np.float16).max)
 
 
-def _place(island: OnnxModel, data: str, file: Path) -> None:
-    with open(file, "xb") as out:
-        for tensor in island.model.graph.initializer:
-            if tensor.name in island.weights:
-                array = np.ascontiguousarray(island.weights[tensor.name])
-                del tensor.external_data[:]
-                for key, value in (("location", data), ("offset", out.tell()), ("length", array.nbytes)):
-                    tensor.external_data.add(key=key, value=str(value))
-                out.write(array.data)
-
-
-def _check(path: Path) -> None:
-    import onnxruntime as ort
-
-    try:
-        if importlib.util.find_spec("onnx") is not None:
-            importlib.import_module("onnx.checker").check_model(str(path), full_check=True)
-        options = ort.SessionOptions()
-        options.log_severity_level = 4
-        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-        ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # each library raises its own exceptions
-        raise Error(f"the exported model is not valid ONNX: {str(error).splitlines()[0]}") from None
+def _describe(into: pb.ModelProto, model: Model, signature: Signature) -> None:
+    """Note the producer, and what the file came from."""
+    into.producer_version = metadata.version("tfport")
+    into.graph.name = signature.name or "main"
+    info = model.meta.meta_info_def
+    facts = {
+        "signature": signature.name,
+        "method": signature.method,
+        "tags": ",".join(model.tags),
+        "tensorflow_version": info.tensorflow_version,
+        "written_by": model.written_by or (model.lite.description if model.lite else ""),
+    }
+    for key, value in facts.items():
+        if value:
+            into.metadata_props.add(key=key, value=value)

@@ -225,10 +225,20 @@ class Session:
         if None not in shapes:
             self._plan(key, in_advance=True)
 
-    def program(self, fetches: Sequence[str], feeds: Sequence[str], *, bake: bool = True) -> Program:
-        """The program for these fetches and feeds, before it is cut into islands."""
+    def program(
+        self,
+        fetches: Sequence[str],
+        feeds: Sequence[str],
+        *,
+        bake: bool = True,
+        engine: Engine | None = None,
+    ) -> Program:
+        """The program for these fetches and feeds, before it is cut into islands.
+
+        `engine`: the one that decides what is lowered, if it is not that of the session.
+        """
         self._initialize()
-        return self._tracer.runnable(fetches, feeds, [None] * len(feeds), self.engine, bake=bake)[0]
+        return self._tracer.runnable(fetches, feeds, [None] * len(feeds), engine or self.engine, bake=bake)[0]
 
     def _plan(self, key: PlanKey, *, in_advance: bool = False) -> tuple[PlanKey, AnyPlan]:
         """The plan to use for a key, and the key that it was made for."""

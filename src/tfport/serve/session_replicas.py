@@ -45,5 +45,5 @@ class SessionReplicas(Session):
         for session in self.sessions:
             session.prepare(name)
 
-    def program(self, fetches: Sequence[str], feeds: Sequence[str], *, bake: bool = True) -> Any:
-        return self.sessions[0].program(fetches, feeds, bake=bake)
+    def program(self, fetches: Sequence[str], feeds: Sequence[str], **options: Any) -> Any:
+        return self.sessions[0].program(fetches, feeds, **options)

@@ -47,6 +47,12 @@ class TrialRecord:
     seed: int | None = None
     """The seed that makes the inputs; None for real inputs."""
 
+    @classmethod
+    def of(cls, trial: Trial, is_answered: bool, why: str) -> TrialRecord:
+        result = ANSWERED if is_answered else REFUSED
+        inputs = input_records(trial)
+        return cls(trial.signature, trial.name, trial.origin, trial.finite, result, why, inputs, trial.seed)
+
 
 @dataclass(slots=True)
 class AnswerComparison:

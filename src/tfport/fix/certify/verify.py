@@ -24,14 +24,7 @@ from tfport.fix.certify.runners import ModelSide, OwnSession, RunnerResult, Tria
 from tfport.fix.certify.tensorflow_runner import live_tensorflow
 from tfport.fix.certify.trial_plan import TrialPlan
 from tfport.fix.certify.trials import GENERATED, Trial, user_trials
-from tfport.fix.certify.verification import (
-    ANSWERED,
-    REFUSED,
-    AnswerComparison,
-    TrialRecord,
-    Verification,
-    input_records,
-)
+from tfport.fix.certify.verification import AnswerComparison, TrialRecord, Verification
 from tfport.graph.model import Model
 from tfport.progress_step import ProgressStep
 from tfport.runtime.custom.registry import Registry
@@ -177,19 +170,8 @@ class _Verifier:
             self.references[own_name()] = [outcome for _, outcome in kept]
 
     def _record(self, trial: Trial, outcome: TrialOutcome) -> None:
-        result = ANSWERED if outcome.outputs is not None else REFUSED
-        self.verification.trials.append(
-            TrialRecord(
-                trial.signature,
-                trial.name,
-                trial.origin,
-                trial.finite,
-                result,
-                outcome.why,
-                input_records(trial),
-                trial.seed,
-            )
-        )
+        record = TrialRecord.of(trial, outcome.outputs is not None, outcome.why)
+        self.verification.trials.append(record)
 
     def foreign(self, runner: OtherRunner) -> None:
         """Run both models on the trials in other processes; the original if it loads there."""

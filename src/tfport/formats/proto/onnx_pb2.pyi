@@ -121,7 +121,7 @@ class ValueInfoProto(_message.Message):
     def __init__(self, name: _Optional[str] = ..., type: _Optional[_Union[TypeProto, _Mapping]] = ...) -> None: ...
 
 class TensorProto(_message.Message):
-    __slots__ = ("dims", "data_type", "name", "raw_data", "external_data", "data_location")
+    __slots__ = ("dims", "data_type", "string_data", "name", "raw_data", "external_data", "data_location")
     class DataLocation(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         DEFAULT: _ClassVar[TensorProto.DataLocation]
@@ -130,17 +130,19 @@ class TensorProto(_message.Message):
     EXTERNAL: TensorProto.DataLocation
     DIMS_FIELD_NUMBER: _ClassVar[int]
     DATA_TYPE_FIELD_NUMBER: _ClassVar[int]
+    STRING_DATA_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     RAW_DATA_FIELD_NUMBER: _ClassVar[int]
     EXTERNAL_DATA_FIELD_NUMBER: _ClassVar[int]
     DATA_LOCATION_FIELD_NUMBER: _ClassVar[int]
     dims: _containers.RepeatedScalarFieldContainer[int]
     data_type: int
+    string_data: _containers.RepeatedScalarFieldContainer[bytes]
     name: str
     raw_data: bytes
     external_data: _containers.RepeatedCompositeFieldContainer[StringStringEntryProto]
     data_location: TensorProto.DataLocation
-    def __init__(self, dims: _Optional[_Iterable[int]] = ..., data_type: _Optional[int] = ..., name: _Optional[str] = ..., raw_data: _Optional[bytes] = ..., external_data: _Optional[_Iterable[_Union[StringStringEntryProto, _Mapping]]] = ..., data_location: _Optional[_Union[TensorProto.DataLocation, str]] = ...) -> None: ...
+    def __init__(self, dims: _Optional[_Iterable[int]] = ..., data_type: _Optional[int] = ..., string_data: _Optional[_Iterable[bytes]] = ..., name: _Optional[str] = ..., raw_data: _Optional[bytes] = ..., external_data: _Optional[_Iterable[_Union[StringStringEntryProto, _Mapping]]] = ..., data_location: _Optional[_Union[TensorProto.DataLocation, str]] = ...) -> None: ...
 
 class TensorShapeProto(_message.Message):
     __slots__ = ("dim",)

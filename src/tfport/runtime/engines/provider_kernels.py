@@ -11,6 +11,7 @@ from typing import Any
 
 import onnxruntime as ort
 
+from tfport.graph.dtypes import STRING
 from tfport.runtime.engines.session_settings import session_options, share, to_share
 from tfport.runtime.onnx.model import SMALL
 from tfport.runtime.operand import Operand
@@ -47,13 +48,22 @@ _USUAL = {
 class ProviderKernels:
     """The kernels of a provider."""
 
-    def __init__(self, providers: Sequence[Any] = ON_CPU, forms: NodeForms = NodeForms.FASTEST) -> None:
-        self._providers, self._forms = list(providers), forms
+    def __init__(
+        self,
+        providers: Sequence[Any] = ON_CPU,
+        forms: NodeForms = NodeForms.FASTEST,
+        *,
+        strings: bool = False,
+    ) -> None:
+        """`strings`: nodes may have string tensors, which are text in ONNX and any bytes in TensorFlow."""
+        self._providers, self._forms, self._strings = list(providers), forms, strings
         self._known: dict[KernelKey, bool] = {}
         if tuple(providers) == ON_CPU:
             self._known.update(dict.fromkeys(cpu_kernels(), True))
 
     def has(self, node: OnnxNode) -> bool:
+        if not self._strings and has_strings(node):
+            return False
         key = (
             node.domain,
             node.op,
@@ -84,8 +94,13 @@ class ProviderKernels:
         return True
 
 
+def has_strings(node: OnnxNode) -> bool:
+    """Whether a node reads or computes strings."""
+    return any(operand is not None and operand.dtype == STRING for operand in (*node.inputs, *node.outputs))
+
+
 def _is_small(operand: Operand) -> bool:
-    return operand.array is not None and operand.array.nbytes <= SMALL
+    return operand.array is not None and (operand.dtype == STRING or operand.array.nbytes <= SMALL)
 
 
 def cpu_kernels() -> Iterator[KernelKey]:

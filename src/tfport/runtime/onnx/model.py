@@ -30,6 +30,11 @@ TINY = 64
 """Equal constants of at most this many bytes are written once: a large loop has thousands of indices, and the
 time to make a session grows with their number."""
 CONTRIB = "com.microsoft"
+ML = "ai.onnx.ml"
+DOMAINS = {CONTRIB: 1, ML: 3}
+"""The versions of other sets of ops."""
+ELEMENT_TYPES = {**ONNX_TYPES, "string": 8}
+"""ONNX's number for each element type of a file."""
 _AT_BORDER: dict[str, DType] = {"bfloat16": FLOAT32}
 BEFORE_NEW_POOLING = 18
 _NEWER = frozenset(
@@ -67,14 +72,16 @@ def onnx_model(
     plain: bool = True,
     keeps_bfloat16: bool = False,
     same: Mapping[Operand, Operand] | None = None,
+    version: int = OPSET,
 ) -> OnnxModel:
     """A model of these nodes; `names` are the public names of its inputs and outputs.
 
     An exported model has output shapes, and keeps bfloat16 inputs and outputs. One that is not plain is for
     ONNX Runtime on a CPU. `same`: operands that nodes read instead of others, which are not computed.
+    `version` is that of ONNX's ops, which the nodes are in.
     """
     model = pb.ModelProto(ir_version=IR_VERSION, producer_name="tfport")
-    opset = model.opset_import.add(domain="", version=OPSET)
+    opset = model.opset_import.add(domain="", version=version)
     model.graph.name = "tfport"
     shown = names or {operand: operand.name for operand in (*inputs, *outputs)}  # messages have these names
     writer = _Writer(
@@ -83,8 +90,8 @@ def onnx_model(
     writer.borders(inputs, outputs, nodes)
     if not plain:
         opset.version = writer.opset.version
-    if writer.contrib:
-        model.opset_import.add(domain=CONTRIB, version=1)
+    for domain in writer.domains:
+        model.opset_import.add(domain=domain, version=DOMAINS[domain])
     return OnnxModel(model, writer.weights)
 
 
@@ -104,7 +111,7 @@ class _Writer:
         self.graph, self.names, self.exported = graph, dict(names), exported
         self._same, self._plain_nodes, self._keeps_bfloat16 = same, plain, keeps_bfloat16
         self.weights: dict[str, NDArray[Any]] = {}
-        self.contrib = False
+        self.domains: dict[str, None] = {}
         self.opset = PoolingOpset()
         self._written: dict[int, str] = {}
         self._tiny: dict[tuple[Any, ...], str] = {}
@@ -158,6 +165,13 @@ class _Writer:
             return known
         self._kept.append(array)
         name = own = self._own_name(operand)
+        if operand.dtype == STRING:
+            self._written[id(array)] = name
+            texts = [bytes(text) for text in array.reshape(-1).tolist()]
+            self.graph.initializer.add(
+                name=name, dims=array.shape, data_type=ELEMENT_TYPES[STRING.name], string_data=texts
+            )
+            return name
         if array.nbytes <= TINY:
             content = operand.dtype.name, array.shape, np.ascontiguousarray(array).tobytes()
             name = self._tiny.setdefault(content, own)
@@ -179,7 +193,8 @@ class _Writer:
         for node in nodes:
             inputs = ["" if operand is None else self.name(operand) for operand in node.inputs]
             outputs = [self.name(operand) for operand in node.outputs]
-            self.contrib |= bool(node.domain)
+            if node.domain:
+                self.domains[node.domain] = None
             self.opset.add(node)
             label = node.outputs[0].name if node.outputs else node.op
             self._plain(graph, node.op, inputs, outputs, node.attrs, node.domain, label)
@@ -259,7 +274,7 @@ def nodes_of(program: Program) -> Iterator[OnnxNode]:
 
 def _set_type(into: pb.TypeProto, dtype: DType, shape: Sequence[int | None] | None) -> None:
     tensor = into.tensor_type
-    tensor.elem_type = ONNX_TYPES[dtype.name]
+    tensor.elem_type = ELEMENT_TYPES[dtype.name]
     if shape is not None:
         tensor.shape.SetInParent()
         for size in shape:

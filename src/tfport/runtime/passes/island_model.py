@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tfport.runtime.onnx.builder import OPSET
 from tfport.runtime.onnx.model import OnnxModel, nodes_of, onnx_model
+from tfport.runtime.onnx.opset import nodes_at
 from tfport.runtime.operand import Operand
 from tfport.runtime.passes.island_graph import IslandGraph
 from tfport.runtime.passes.pass_list import ISLAND, WRITTEN, NodeForms, PassTarget
@@ -28,18 +30,19 @@ def island_model(
     exported: bool = False,
     forms: NodeForms | None = None,
     keeps_bfloat16: bool = False,
+    opset: int = OPSET,
 ) -> OnnxModel:
     """A model of these nodes; `names` are the public names of its inputs and outputs.
 
     An exported model has output shapes, keeps bfloat16 inputs and outputs, and has plain nodes. Others have
     those that are fastest in ONNX Runtime on a CPU, unless `forms` says otherwise, and keep bfloat16 if asked
-    to.
+    to. CannotRun says what another `opset` cannot say.
     """
     forms = forms or (NodeForms.PLAIN if exported else NodeForms.FASTEST)
     graph = IslandGraph(nodes, outputs, PassTarget(nodes=forms))
     _finish(graph)
     return onnx_model(
-        graph.nodes,
+        graph.nodes if opset == OPSET else nodes_at(graph.nodes, opset),
         inputs,
         outputs,
         names=names,
@@ -47,6 +50,7 @@ def island_model(
         plain=forms is NodeForms.PLAIN,
         keeps_bfloat16=keeps_bfloat16,
         same=graph.same,
+        version=opset,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tfport.graph.dtypes import INT32, DType
+from tfport.graph.dtypes import INT32, STRING, DType
 from tfport.runtime.lower import CannotLower, constant_of, lower, rank_of
 from tfport.runtime.ops.shared.lowered_sizes import (
     FIRST,
@@ -118,13 +118,13 @@ def split_v(b, value, size_splits, split_dim, *, num_split):
 
 @lower("Transpose ConjugateTranspose")
 def transpose(b, x, perm):
-    if x.dtype.numpy.kind not in "biufV":
+    if x.dtype != STRING and x.dtype.numpy.kind not in "biufV":
         raise CannotLower("ONNX has no such type")
     axes = numbers_of(perm, "perm")
     order = [axis_in(axis, len(axes)) for axis in axes]
     if x.rank not in (None, len(axes)) or len(set(order)) < len(order):
         raise CannotLower("perm is not a permutation of the axes")
-    return b.transpose(x, order)
+    return b.Transpose(x, perm=order) if x.dtype == STRING else b.transpose(x, order)
 
 
 @lower("Tile")

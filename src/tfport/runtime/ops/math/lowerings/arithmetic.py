@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
-from tfport.graph.dtypes import INT64
+from tfport.graph.dtypes import FLOAT32, INT64
 from tfport.runtime.lower import CannotLower, constant_of, lower, same_name
 from tfport.runtime.operand import Dims, Operand
 
@@ -161,3 +162,19 @@ def would_broadcast(operands: Iterable[Operand]) -> bool:
     """Whether ONNX may broadcast an axis of size 1 where TensorFlow requires equal shapes."""
     shapes = [operand.shape for operand in operands if operand.shape is not None]
     return any(1 in sizes and set(sizes) != {1} for sizes in zip(*shapes, strict=False))
+
+
+@lower("Atan2")
+def atan2(b, y, x):
+    """The angle of a point: that of its slope, half a turn away where x is negative."""
+    if x.dtype != FLOAT32:
+        raise CannotLower("it is computed for float32")
+    zero, pi = b.const(0, FLOAT32), b.const(math.pi, FLOAT32)
+    far = b.And(b.IsInf(x), b.IsInf(y))
+    near = b.And(b.Equal(x, zero), b.Equal(y, zero))
+    slope = b.Div(b.Where(far, b.Sign(y), y), b.Where(far, b.Sign(x), x))
+    angle = b.Atan(b.Where(near, y, slope))
+    # the reciprocal of a negative zero is negative
+    left, below = (b.Or(b.Less(n, zero), b.Less(b.Reciprocal(n), zero)) for n in (x, y))
+    opposite = b.Where(below, b.Sub(angle, pi), b.Add(angle, pi))
+    return b.Where(left, opposite, angle)

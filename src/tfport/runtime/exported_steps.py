@@ -1,0 +1,138 @@
+"""Steps that only an exported ONNX file computes by nodes: lookups in tables, and variables that change.
+
+`run` computes them on the host, which is faster and takes any bytes. In a file, a table that never changes is
+a LabelEncoder of ONNX's set of ops for classical models. A variable that a call assigns to becomes an input,
+whose default is its first value, and an output, which the caller feeds to the next call.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfport.graph.dtypes import STRING, DType
+from tfport.runtime.lower import CannotLower
+from tfport.runtime.onnx.builder import Builder
+from tfport.runtime.onnx.model import ML
+from tfport.runtime.operand import Operand
+from tfport.runtime.ops.tables.table import StaticTable
+from tfport.runtime.program import OnnxNode, Program, Step
+from tfport.runtime.state import Variable
+from tfport.startup.dataclass import dataclass, replace
+
+FINDS = ("LookupTableFind", "LookupTableFindV2")
+_ENDS = {"string": "strings", "int64": "int64s", "float32": "floats"}
+_DEFAULTS = {"string": "default_string", "int64": "default_int64", "float32": "default_float"}
+
+
+def lower_exported_steps(program: Program) -> None:
+    """Lower what is left of a program that is exported, where that is exact."""
+    changed: dict[Step, list[Step]] = {}
+    for step in program.steps:
+        if step.lowered is None and step.op in FINDS:
+            try:
+                nodes = _lookup(step)
+            except CannotLower as error:
+                changed[step] = [replace(step, why=str(error))]
+            else:
+                changed[step] = [replace(step, lowered=nodes)]
+    if changed:
+        program.replace(changed)
+
+
+def _lookup(step: Step) -> list[OnnxNode]:
+    handle, keys, default = step.inputs
+    table = handle.value
+    if not isinstance(table, StaticTable) or not table.filled or table.value_shape or table.key_shape:
+        raise CannotLower("its table can change, or its values are no scalars")
+    if default.array is None or default.array.size != 1:
+        raise CannotLower("its default is not constant")
+    if table.key.name not in ("string", "int64") or table.value_type.name not in _ENDS:
+        raise CannotLower(f"ONNX has no table from {table.key} to {table.value_type}")
+    known, values = table.export()
+    attrs: dict[str, Any] = {
+        f"keys_{_ENDS[table.key.name]}": _listed(known, table.key),
+        f"values_{_ENDS[table.value_type.name]}": _listed(values, table.value_type),
+        _DEFAULTS[table.value_type.name]: _listed(default.array.reshape(-1), table.value_type)[0],
+    }
+    b = Builder(step.name)
+    b.added.append(OnnxNode("LabelEncoder", (keys,), step.outputs, attrs, ML))
+    return b.added
+
+
+def _listed(array: Any, dtype: DType) -> list[Any]:
+    if dtype != STRING:
+        return np.asarray(array).reshape(-1).tolist()
+    try:
+        return [bytes(text).decode() for text in array.reshape(-1).tolist()]
+    except UnicodeDecodeError:
+        raise CannotLower("its table has strings that are not UTF-8") from None
+
+
+def bad_texts(program: Program) -> list[Operand]:
+    """The string constants of the nodes that are not UTF-8, which ONNX's strings are."""
+    nodes = (node for step in program.steps for node in step.lowered or ())
+    constants = {o: None for node in nodes for o in node.inputs if o is not None and o.dtype == STRING}
+    return [o for o in constants if o.array is not None and not _is_text(o.array)]
+
+
+def _is_text(array: Any) -> bool:
+    try:
+        return all(bytes(text).decode() is not None for text in array.reshape(-1).tolist())
+    except UnicodeDecodeError:
+        return False
+
+
+# Variables that a call assigns to
+
+READS, ASSIGNS = ("ReadVariableOp",), ("AssignVariableOp",)
+CHANGES = {"AssignAddVariableOp": "Add", "AssignSubVariableOp": "Sub"}
+STATE_ADVICE = "--state-as-inputs makes its variables inputs and outputs"
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedState:
+    """A variable as an input and an output of a file."""
+
+    name: str
+    before: Operand
+    after: Operand
+    first: Any
+    """Its value before the first call."""
+
+
+def state_as_ends(program: Program) -> list[ExportedState]:
+    """Make the variables that a program assigns to arguments and results, where nothing else has effects."""
+    before: dict[Variable, Operand] = {}
+    now: dict[Variable, Operand] = {}
+    changed: dict[Step, list[Step]] = {}
+    for step in program.steps:
+        variable = step.inputs[0].value if step.inputs else None
+        if not isinstance(variable, Variable) or variable.value is None:
+            continue
+        if step.op not in (*READS, *ASSIGNS, *CHANGES):
+            return []
+        value = np.asarray(variable.value)
+        if variable not in now:
+            now[variable] = before[variable] = Operand(variable.dtype, value.shape, name=variable.name)
+        if step.op in READS:
+            copy = OnnxNode("Identity", (now[variable],), step.outputs, {})
+            changed[step] = [replace(step, lowered=[copy], inputs=(now[variable],), effect=False)]
+        elif step.op in ASSIGNS:
+            now[variable] = step.inputs[1]
+            changed[step] = []
+        else:
+            after = Operand(variable.dtype, value.shape, name=variable.name)
+            node = OnnxNode(CHANGES[step.op], (now[variable], step.inputs[1]), (after,), {})
+            reads = now[variable], step.inputs[1]
+            changed[step] = [replace(step, lowered=[node], effect=False, inputs=reads, outputs=(after,))]
+            now[variable] = after
+    states = [
+        ExportedState(variable.name, operand, now[variable], np.asarray(variable.value))
+        for variable, operand in before.items()
+    ]
+    program.args = [*program.args, *(state.before for state in states)]
+    program.results = [*program.results, *(state.after for state in states)]
+    program.replace(changed)
+    return states

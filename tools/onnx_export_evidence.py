@@ -1,0 +1,285 @@
+"""Compare `tfport export -o model.onnx` with tf2onnx on published models drawn at random.
+
+    python tools/onnx_export_evidence.py answers TENSORFLOW          inputs and reference answers
+    python tools/onnx_export_evidence.py convert TF2ONNX [SIDE]      both converters, taking turns
+    python tools/onnx_export_evidence.py check CHECK TORCH [SIDE]    run what they wrote
+    python tools/onnx_export_evidence.py page                        write docs/evidence/onnx_export.md
+
+The arguments are Pythons with TensorFlow, with tf2onnx, with onnx, ONNX Runtime and OpenVINO, and with
+onnx2torch. TensorFlow's answers are the reference; where it does not load a model, those of tfport (its host
+kernels, for TensorFlow.js). Each conversion is a process of its own, whose time and peak memory are measured.
+Files are kept in ONNX_EVIDENCE. docs/evidence/onnx_export.json has the results.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import lite_export_evidence as shared
+import real_models
+
+ROOT = Path(__file__).parent.parent
+DATA = Path(os.environ.get("EVIDENCE", ROOT / "docs" / "evidence" / "onnx_export.json"))
+FILES = Path(os.environ.get("ONNX_EVIDENCE", Path(tempfile.gettempdir(), "onnx_evidence")))
+WORKER = Path(__file__).with_name("onnx_export_worker.py")
+SEED, COUNT = 4150, 48
+KINDS = ("saved_model", "graph_def", "tfjs")
+SIDES = ("tfport", "tf2onnx")
+
+
+def sample() -> list[tuple[str, str, Path]]:
+    """The kind, the name and the path of models, drawn from all that are there."""
+    rows = sorted(
+        (kind, str(package.folder / path))
+        for package in real_models.packages()
+        if package.is_here()
+        for kind, path in package.models
+        if kind in KINDS
+    )
+    drawn = sorted(random.Random(SEED).sample(rows, COUNT))
+    return [(kind, str(Path(path).relative_to(real_models.CACHE)), Path(path)) for kind, path in drawn]
+
+
+def file_of(name: str, end: str) -> Path:
+    FILES.mkdir(exist_ok=True)
+    return FILES / f"{hashlib.sha256(name.encode()).hexdigest()[:16]}.{end}"
+
+
+def ask(
+    python: str, modules: Sequence[str], jobs: Sequence[list[str]], take: Callable[[int, Any], None]
+) -> None:
+    """Give jobs to a worker, one after the other."""
+    command = [python, str(WORKER), *modules]
+    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
+    if python != sys.executable:
+        environment.pop("PYTHONPATH", None)
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env=environment,
+    ) as worker:
+        assert worker.stdin is not None
+        assert worker.stdout is not None
+        number, line = -1, "{"
+        for number, job in enumerate(jobs):
+            print(json.dumps(job), file=worker.stdin, flush=True)
+            line = worker.stdout.readline()
+            while line and not line.startswith("{"):  # a library prints
+                line = worker.stdout.readline()
+            take(number, json.loads(line) if line else {"problem": "the worker ended"})
+            print(*job[:2], line[:160].strip(), flush=True)
+            if not line:
+                break
+        with contextlib.suppress(BrokenPipeError):
+            worker.stdin.close()
+    if not line and number + 1 < len(jobs):  # another one for the rest
+        ask(python, modules, jobs[number + 1 :], lambda i, answer: take(i + number + 1, answer))
+
+
+def answers(tensorflow: str) -> None:
+    models = sample()
+    jobs = [["inputs", str(path), str(file_of(name, "npz"))] for _, name, path in models]
+    for kind, name, _ in models:
+        save(name, "kind", kind)
+    ask(sys.executable, ["tfport", "numpy"], jobs, lambda i, a: save(models[i][1], "ends", a))
+    asked = [(k, n, p) for k, n, p in models if k != "tfjs" and file_of(n, "npz").exists()]
+    jobs = [["reference", kind, str(path), str(file_of(name, "npz"))] for kind, name, path in asked]
+    ask(tensorflow, ["tensorflow"], jobs, lambda i, a: save(asked[i][1], "reference", a))
+
+
+def convert(tf2onnx: str, sides: Sequence[str]) -> None:
+    for kind, name, path in sample():
+        ends = results()[name]["ends"]
+        if "signature" not in ends:
+            continue
+        for side in sides:
+            output = file_of(name, f"{side}.onnx")
+            output.unlink(missing_ok=True)
+            result = shared.measured(command_of(side, kind, path, output, ends, tf2onnx), output)
+            save(name, side, result)
+            if len(sides) > 1:
+                turns = results()[name].get("turns", {})
+                save(name, "turns", {**turns, side: {k: result[k] for k in ("seconds", "megabytes", "size")}})
+            print(name, side, results()[name][side], flush=True)
+
+
+def command_of(
+    side: str, kind: str, path: Path, output: Path, ends: dict[str, Any], python: str
+) -> list[str]:
+    signature = ends["signature"]
+    if side == "tfport":
+        chosen = ["--signature", signature] if signature else []
+        return [sys.executable, "-m", "tfport", "export", str(path), "-o", str(output), *chosen]
+    option = {"saved_model": "--saved-model", "graph_def": "--graphdef", "tfjs": "--tfjs"}[kind]
+    command = [python, "-m", "tf2onnx.convert", option, str(path), "--output", str(output), "--opset", "18"]
+    if kind == "saved_model" and signature:
+        command += ["--signature_def", signature]
+    if kind == "graph_def":
+        inputs, outputs = (",".join(ends[key].values()) for key in ("feeds", "fetches"))
+        command += ["--inputs", inputs, "--outputs", outputs]
+    return command
+
+
+def check(python: str, torch: str, sides: Sequence[str]) -> None:
+    files = [
+        (name, side, file_of(name, f"{side}.onnx"), file_of(name, "npz"))
+        for side in sides
+        for _, name, _ in sample()
+        if file_of(name, f"{side}.onnx").exists()
+    ]
+    for action, program, modules in (
+        ("check", python, ["onnx", "onnxruntime", "openvino"]),
+        ("torch", torch, ["onnx2torch"]),
+    ):
+        jobs = [[action, str(file), str(trials)] for _, _, file, trials in files]
+        ask(program, modules, jobs, lambda i, a, key=action: add(files[i][0], files[i][1], key, a))
+
+
+def results() -> dict[str, Any]:
+    return json.loads(DATA.read_text()) if DATA.exists() else {}
+
+
+def save(name: str, key: str, value: Any) -> None:
+    known = results()
+    known.setdefault(name, {})[key] = value
+    DATA.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
+
+
+def add(name: str, side: str, key: str, value: Any) -> None:
+    save(name, side, {**results()[name][side], key: value})
+
+
+# The page
+
+WRONG, CLOSE = 1e-2, 1e-4
+"""Relative to the largest number of an output; what lies between is listed as a difference."""
+
+
+INTRODUCTION = f"""\
+`tools/onnx_export_evidence.py` draws published models, {COUNT} of them (SavedModels, frozen graphs, models of
+TensorFlow.js) by a seed that was committed before the first run, and gives each to `tfport export -o
+model.onnx` and to tf2onnx 1.17.0 with TensorFlow 2.21. Every written file is validated by the checker
+of onnx 1.23.2 and run on up to ten inputs by ONNX Runtime 1.31.1 and OpenVINO 2026.4.1; `check` also asks
+onnx2torch. The answers are compared with those of TensorFlow 2.21, or of tfport where TensorFlow does
+not load the model; the numbers are differences relative to the largest number of an output. Up to
+{CLOSE:g} is right, above {WRONG:g} wrong. `onnx_export.json` has tfport's reasons.
+
+The files of tfport are those of the first run, before strings, tables and transforms were written, except
+the tokenizer, which was refused then because of an assertion. No row has results of onnx2torch yet."""
+
+
+WRONG_FILE = """\
+The file of blazepose-full has an output of about 1e-7, the sigmoid of a very negative number: ONNX Runtime's
+Sigmoid rounds it to multiples of about 1e-8. Its other outputs differ by at most 1e-3."""
+
+
+def outcome(row: dict[str, Any], side: str) -> str:
+    result = row.get(side)
+    if result is None:
+        return "not tried"
+    if result["code"] != 0 or not result["size"]:
+        return "crashed or out of time" if result["code"] < 0 else "refused"
+    checks = result.get("check", {})
+    if checks.get("checker") != 0.0:
+        return "written, invalid"
+    answer = checks.get("onnxruntime")
+    if not isinstance(answer, float):
+        return "written, wrong" if "differs" in str(answer) else "written, not run"
+    return "written, right" if answer <= CLOSE else "written, close" if answer <= WRONG else "written, wrong"
+
+
+def ran(row: dict[str, Any], side: str, runtime: str) -> str:
+    key = "torch" if runtime == "onnx2torch" else "check"
+    answer = row.get(side, {}).get(key, {}).get(runtime)
+    if answer is None:
+        return "-"
+    return f"{answer:.0e}" if isinstance(answer, float) else "no"
+
+
+def page() -> None:
+    rows = {name: row for name, row in sorted(results().items()) if "tfport" in row and "tf2onnx" in row}
+    lines = [
+        "# Export to ONNX",
+        "",
+        INTRODUCTION,
+        "",
+        f"Reached in the time of the run: {len(rows)} of {COUNT}.",
+        "",
+        "| outcome | tfport | tf2onnx |",
+        "|---|---|---|",
+    ]
+    kinds = [[outcome(row, side) for row in rows.values()] for side in SIDES]
+    for kind in sorted({*kinds[0], *kinds[1]}):
+        lines.append(f"| {kind} | {kinds[0].count(kind)} | {kinds[1].count(kind)} |")
+    lines += ["", *_runtimes(rows), "", _ratios(rows), "", WRONG_FILE, ""]
+    lines += ["| model | tfport | ONNX Runtime | OpenVINO | onnx2torch | tf2onnx | ONNX Runtime |"]
+    lines += ["|---|---|---|---|---|---|---|"]
+    for name, row in rows.items():
+        own = [ran(row, "tfport", runtime) for runtime in ("onnxruntime", "openvino", "onnx2torch")]
+        cells = [
+            name,
+            outcome(row, "tfport"),
+            *own,
+            outcome(row, "tf2onnx"),
+            ran(row, "tf2onnx", "onnxruntime"),
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    DATA.with_suffix(".md").write_text("\n".join(lines) + "\n")
+
+
+def _runtimes(rows: dict[str, Any]) -> list[str]:
+    lines = ["| files that answer right in | tfport | tf2onnx |", "|---|---|---|"]
+    for runtime, key in (("onnxruntime", "check"), ("openvino", "check"), ("onnx2torch", "torch")):
+        counts = []
+        for side in SIDES:
+            answers = [row[side].get(key, {}).get(runtime) for row in rows.values()]
+            counts.append(sum(isinstance(a, float) and a <= WRONG for a in answers))
+        lines.append(f"| {runtime} | {counts[0]} | {counts[1]} |")
+    return lines
+
+
+def _ratios(rows: dict[str, Any]) -> str:
+    """Time and memory where both wrote a file, in the run in which they took turns."""
+    turns = [row["turns"] for row in rows.values() if "turns" in row]
+    both = [turn for turn in turns if all(turn.get(side, {}).get("size") for side in SIDES)]
+    if not both:
+        return "No model was written by both in the same run."
+    medians = []
+    for key in ("seconds", "megabytes"):
+        ratios = sorted(turn["tf2onnx"][key] / turn["tfport"][key] for turn in both)
+        medians.append(f"{ratios[len(ratios) // 2]:.1f} (from {ratios[0]:.1f} to {ratios[-1]:.1f})")
+    return (
+        f"On the {len(both)} models that both wrote while they took turns, tf2onnx needed {medians[0]} times "
+        f"the time and {medians[1]} times the peak memory of tfport, median. The machine had other work, so "
+        "times are rough."
+    )
+
+
+if __name__ == "__main__":
+    os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"  # otherwise TensorFlow prints a line that reads as a reason
+    match sys.argv[1:]:
+        case ["answers", tensorflow]:
+            answers(tensorflow)
+        case ["convert", tf2onnx, *sides]:
+            convert(tf2onnx, sides or SIDES)
+        case ["check", python, torch, *sides]:
+            check(python, torch, sides or SIDES)
+        case ["page"]:
+            page()
+        case ["draw"]:
+            print(*(name for _, name, _ in sample()), sep="\n")
+        case _:
+            sys.exit(__doc__)
