@@ -1,7 +1,9 @@
 """Compare `tfport export -o model.tflite` with TensorFlow's converter on published models drawn at random.
 
     python tools/lite_export_evidence.py convert PYTHON [COUNT]   the converter of the TensorFlow of a Python
+    python tools/lite_export_evidence.py flex PYTHON [COUNT]      the same with `SELECT_TF_OPS`
     python tools/lite_export_evidence.py export [COUNT]           tfport, with its comparison in LiteRT
+    python tools/lite_export_evidence.py export_flex [COUNT]      the same with `--allow-flex`
     python tools/lite_export_evidence.py page                     write docs/evidence/lite_export.md
 
 Each conversion is a process of its own, whose time and peak memory are measured. The models are those that
@@ -11,6 +13,7 @@ results.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import random
@@ -26,12 +29,15 @@ import real_models
 
 ROOT = Path(__file__).parent.parent
 DATA = Path(os.environ.get("EVIDENCE", ROOT / "docs" / "evidence" / "lite_export.json"))
-SEED, COUNT, SECONDS = 41, 40, 300
+EARLIER, SEED, COUNT, SECONDS = 41, 42, 40, 300
+"""The seed of an earlier draw, whose models are left out, and that of this one."""
+FILES = Path(os.environ.get("EVIDENCE_FILES", tempfile.gettempdir())) / "lite_export_files"
+"""Where the written files stay, for `compare`."""
 KINDS = ("saved_model", "graph_def")
 CONVERT = r"""
 import json, sys
 import tensorflow as tf
-path, output, signature, inputs, outputs = json.loads(sys.argv[1])
+path, output, flex, signature, inputs, outputs = json.loads(sys.argv[1])
 if inputs is None:
     converter = tf.lite.TFLiteConverter.from_saved_model(path, signature_keys=[signature])
 else:
@@ -41,6 +47,8 @@ else:
         path = output + ".pb"
         open(path, "wb").write(graph.SerializeToString())
     converter = tf.compat.v1.lite.TFLiteConverter.from_frozen_graph(path, inputs, outputs)
+if flex:
+    converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS, tf.lite.OpsSet.SELECT_TF_OPS]
 open(output, "wb").write(converter.convert())
 """
 
@@ -54,6 +62,8 @@ def sample(count: int) -> list[tuple[str, str, Path]]:
         for kind, path in package.models
         if kind in KINDS
     )
+    seen = set(random.Random(EARLIER).sample(rows, min(COUNT, len(rows))))
+    rows = [row for row in rows if row not in seen]
     drawn = sorted(random.Random(SEED).sample(rows, min(COUNT, len(rows))))[:count]
     return [(kind, str(Path(path).relative_to(real_models.CACHE)), Path(path)) for kind, path in drawn]
 
@@ -117,44 +127,38 @@ def reason(text: str) -> str:
 
 
 def run(side: str, count: int, python: str) -> None:
+    """Convert all models by one of the sides; what was written stays in FILES."""
     for kind, name, path in sample(count):
-        with tempfile.TemporaryDirectory() as folder:
-            output = Path(folder, "model.tflite")
-            try:
-                signature, inputs, outputs = ends(path)
-            except Exception as error:  # neither of the two can be asked
-                save(
-                    name,
-                    side,
-                    {
-                        "code": 2,
-                        "seconds": 0,
-                        "megabytes": 0,
-                        "size": 0,
-                        "says": f"not readable: {error}"[:500],
-                    },
-                )
-                continue
-            if side == "export":
-                chosen = ["--signature", signature] if signature else []
-                command = [sys.executable, "-m", "tfport", "export", str(path), "-o", str(output), *chosen]
-            else:
-                is_graph = kind == "graph_def"
-                asked = [
-                    str(path),
-                    str(output),
-                    signature or None,
-                    *((inputs, outputs) if is_graph else (None, None)),
-                ]
-                command = [python, "-c", CONVERT, json.dumps(asked)]
-            save(name, side, {**measured(command, output), "kind": kind})
-            print(name, side, json.loads(DATA.read_text())[name][side]["code"], flush=True)
+        output = file_of(side, name)
+        output.unlink(missing_ok=True)
+        try:
+            signature, inputs, outputs = ends(path)
+        except subprocess.CalledProcessError:  # none of the sides can be asked
+            save(name, side, {"code": 2, "seconds": 0, "megabytes": 0, "size": 0, "says": "not readable"})
+            continue
+        if side.startswith("export"):
+            chosen = ["--signature", signature] if signature else []
+            chosen += ["--allow-flex"] if side == "export_flex" else []
+            command = [sys.executable, "-m", "tfport", "export", str(path), "-o", str(output), *chosen]
+        else:
+            tensors = (inputs, outputs) if kind == "graph_def" else (None, None)
+            asked = [str(path), str(output), side == "flex", signature or None, *tensors]
+            command = [python, "-c", CONVERT, json.dumps(asked)]
+        save(name, side, {**measured(command, output), "kind": kind})
+        print(name, side, flush=True)
+
+
+def file_of(side: str, name: str) -> Path:
+    FILES.mkdir(parents=True, exist_ok=True)
+    return FILES / f"{name.replace('/', '+')}.{side}.tflite"
 
 
 def save(name: str, side: str, result: dict[str, Any]) -> None:
-    results = json.loads(DATA.read_text()) if DATA.exists() else {}
-    results.setdefault(name, {})[side] = result
-    DATA.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n")
+    with open(DATA.with_suffix(".lock"), "w") as lock:  # several sides may run at the same time
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        results = json.loads(DATA.read_text()) if DATA.exists() else {}
+        results.setdefault(name, {})[side] = result
+        DATA.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n")
 
 
 # The page
@@ -211,10 +215,10 @@ def _cells(side: str, result: dict[str, Any]) -> str:
 
 if __name__ == "__main__":
     match sys.argv[1:]:
-        case ["convert", python, *count]:
-            run("convert", int(count[0]) if count else COUNT, python)
-        case ["export", *count]:
-            run("export", int(count[0]) if count else COUNT, sys.executable)
+        case ["convert" | "flex" as side, python, *count]:
+            run(side, int(count[0]) if count else COUNT, python)
+        case ["export" | "export_flex" as side, *count]:
+            run(side, int(count[0]) if count else COUNT, sys.executable)
         case ["ends", path]:
             print_ends(Path(path))
         case ["page"]:

@@ -35,6 +35,11 @@ def add_format_options(parser: argparse.ArgumentParser) -> None:
         help="largest difference of outputs, relative to their largest number, for --weights (default: 0.05)",
     )
     parser.add_argument(
+        "--allow-flex",
+        action="store_true",
+        help="write ops that TensorFlow Lite lacks as Flex ops, which need TensorFlow's interpreter",
+    )
+    parser.add_argument(
         "--quantize",
         metavar="TYPE[=PATTERN]",
         action="append",
@@ -49,8 +54,8 @@ def add_format_options(parser: argparse.ArgumentParser) -> None:
 
 def check_format_options(args: argparse.Namespace, kind: str) -> None:
     """Raise an error for an option of another format."""
-    if kind != LITE and (args.weights or args.tolerance is not None):
-        raise Error(f"{args.output}: --weights and --tolerance are for FILE.tflite")
+    if kind != LITE and (args.weights or args.tolerance is not None or args.allow_flex):
+        raise Error(f"{args.output}: --weights, --tolerance and --allow-flex are for FILE.tflite")
     if kind not in (TFJS, TFJS_LAYERS) and args.quantize:
         raise Error(f"{args.output}: --quantize is for --format tfjs and tfjs-layers")
     if kind != WEIGHTS and args.layout:
@@ -104,10 +109,10 @@ def _lite(args: argparse.Namespace) -> int:
     from tfport.fix.certify.provenance import Provenance
     from tfport.fix.lite.export import LiteExportOptions, export_lite, usual_interpreter
 
-    target = parse_target(args.target or usual_interpreter())
+    target = parse_target(args.target or usual_interpreter(with_flex=args.allow_flex))
     model, registry = load_runnable_model(args)
     with show_progress(f"exporting {args.model}"):
-        lite = LiteExportOptions(args.weights, args.tolerance)
+        lite = LiteExportOptions(args.weights, args.tolerance, args.allow_flex)
         fixed = export_lite(model, target, args.output, options_of(args), lite, registry)
         fixed.provenance = Provenance(args.command_line)
         if fixed.ok:

@@ -13,12 +13,15 @@ import numpy as np
 
 from tfport.errors import CannotRun, Error
 from tfport.formats.output import new_path
+from tfport.graph.dtypes import BOOL
 from tfport.graph.model import Signature
+from tfport.runtime.hosted import DOMAIN, DONE, OTHER_TYPES
 from tfport.runtime.onnx.model import OnnxModel
 from tfport.runtime.operand import Operand
 from tfport.runtime.passes.island_model import island_model, simplified
-from tfport.runtime.program import ASSERT, ONNX_TYPES, OnnxNode, Program
+from tfport.runtime.program import ASSERT, ONNX_TYPES, OnnxNode, Program, Step
 from tfport.runtime.session import Session
+from tfport.runtime.state import Variable
 
 MAX_INLINE_BYTES = 2**31 - 2**24
 MAX_LISTED = 20
@@ -34,28 +37,40 @@ def export_signature(session: Session, signature: Signature, path: str) -> OnnxM
 
 
 def lowered_signature(
-    session: Session, signature: Signature, to: str = ONNX, *, drop_asserts: bool = False
+    session: Session,
+    signature: Signature,
+    to: str = ONNX,
+    *,
+    drop_asserts: bool = False,
+    hosted: list[Step] | None = None,
 ) -> OnnxModel:
-    """A signature as an ONNX model; `to` is the format that is written, for messages."""
+    """A signature as an ONNX model; `to` is the format that is written, for messages.
+
+    With `hosted`, steps without ONNX nodes are nodes too (`runtime.hosted`), and are added to it.
+    """
     unsupported = "ONNX does not support" if to == ONNX else f"cannot be exported to {to}"
     feeds = {name: tensor for name, spec in signature.inputs.items() for tensor in spec.tensors}
     fetches = {name: tensor for name, spec in signature.outputs.items() for tensor in spec.tensors}
+    others = None if hosted is None else OTHER_TYPES
     for name, spec in {**signature.inputs, **signature.outputs}.items():
-        if len(spec.tensors) > 1 or spec.dtype.name not in ONNX_TYPES:
+        if len(spec.tensors) > 1 or spec.dtype.name not in {**ONNX_TYPES, **(others or {})}:
             raise CannotRun(
                 f"{session.model.where}: `{name}` is {spec.form} {spec.dtype}, which {unsupported}"
             )
     if not fetches:
         raise CannotRun(f"{session.model.where}: there is nothing to export: the signature has no outputs")
-    program = session.program(list(fetches.values()), list(feeds.values()))
+    program = session.program(list(fetches.values()), list(feeds.values()), hosted=hosted)
     if drop_asserts:
         program.replace({step: () for step in program.steps if step.op == ASSERT})
-    _check_all_lowered(program, session.model.where, to)
-    return _island(program, list(feeds), list(fetches))
+    _check_all_lowered(program, session.model.where, to, has_effects=hosted is not None)
+    return _island(_in_order(program), list(feeds), list(fetches))
 
 
-def _check_all_lowered(program: Program, where: str, to: str) -> None:
-    left = [step for step in program.steps if step.lowered is None or step.effect]
+def _check_all_lowered(program: Program, where: str, to: str, *, has_effects: bool) -> None:
+    left = [
+        step for step in program.steps
+        if step.lowered is None or (step.effect and not (has_effects and _is_hosted(step)))
+    ]  # fmt: skip
     if left:
         whys = [
             "it has side effects" if step.effect else step.why or "tfport has no ONNX form of it"
@@ -65,6 +80,29 @@ def _check_all_lowered(program: Program, where: str, to: str) -> None:
         more = f"; and {len(left) - MAX_LISTED} more" if len(left) > MAX_LISTED else ""
         count = "1 node" if len(left) == 1 else f"{len(left)} nodes"
         raise CannotRun(f"{where}: {count} cannot be exported to {to}, only run: {'; '.join(reasons)}{more}")
+
+
+def _is_hosted(step: Step) -> bool:
+    return any(node.domain == DOMAIN for node in step.lowered or ())
+
+
+def _in_order(program: Program) -> Program:
+    """The program with results for its effects: each reads that of the one before, and so comes after it."""
+    before: Operand | None = None
+    for step in program.steps:
+        if _is_hosted(step) and (step.effect or any(_is_variable(o) for o in step.inputs)):
+            assert step.lowered is not None
+            (node,) = step.lowered
+            done = Operand(BOOL, (), name=f"{step.name}/done")
+            node.inputs, node.outputs = (*node.inputs, before), (*node.outputs, done)
+            before = done
+    if before is not None:
+        program.results = [*program.results, before]
+    return program
+
+
+def _is_variable(operand: Operand) -> bool:
+    return isinstance(operand.value, Variable)
 
 
 def _island(program: Program, inputs: list[str], outputs: list[str]) -> OnnxModel:
@@ -79,7 +117,7 @@ def _island(program: Program, inputs: list[str], outputs: list[str]) -> OnnxMode
         results.append(operand)
     names = dict(zip(program.args, inputs, strict=True))
     taken = set(inputs)
-    for operand, name in zip(results, outputs, strict=True):
+    for operand, name in zip(results, [*outputs, DONE], strict=False):
         names[operand] = name if name not in taken else f"{name}_output"
         taken.add(names[operand])
     return island_model(simplified(nodes, results), program.args, results, names=names, exported=True)

@@ -53,7 +53,7 @@ from tfport.runtime.plan import Plan
 from tfport.runtime.plan_cache import AnyPlan, PlanCache, PlanKey
 from tfport.runtime.prepared_run import MAX_PREPARED, PreparedRun
 from tfport.runtime.profile.recorder import current_recorder
-from tfport.runtime.program import Program, only_asserts
+from tfport.runtime.program import Program, Step, only_asserts
 from tfport.runtime.restore.object_restore import restore_from_objects
 from tfport.runtime.restore.plain_restore import restore_plainly
 from tfport.runtime.restore.restore_checks import check_restorable, unset_error, unset_variables
@@ -225,10 +225,21 @@ class Session:
         if None not in shapes:
             self._plan(key, in_advance=True)
 
-    def program(self, fetches: Sequence[str], feeds: Sequence[str], *, bake: bool = True) -> Program:
-        """The program for these fetches and feeds, before it is cut into islands."""
+    def program(
+        self,
+        fetches: Sequence[str],
+        feeds: Sequence[str],
+        *,
+        bake: bool = True,
+        hosted: list[Step] | None = None,
+    ) -> Program:
+        """The program for these fetches and feeds, before it is cut into islands.
+
+        `hosted`: where steps without ONNX nodes are added, if each is to be a node (`runtime.hosted`).
+        """
         self._initialize()
-        return self._tracer.runnable(fetches, feeds, [None] * len(feeds), self.engine, bake=bake)[0]
+        known = [None] * len(feeds)
+        return self._tracer.runnable(fetches, feeds, known, self.engine, bake=bake, hosted=hosted)[0]
 
     def _plan(self, key: PlanKey, *, in_advance: bool = False) -> tuple[PlanKey, AnyPlan]:
         """The plan to use for a key, and the key that it was made for."""

@@ -12,7 +12,7 @@ import os
 import sys
 from collections.abc import Mapping
 
-from tfport.atlas.lite.releases import LITERT, lite_release, lite_versions
+from tfport.atlas.lite.releases import FLEX, LITERT, TENSORFLOW, lite_release, lite_versions
 from tfport.atlas.target import Target
 from tfport.check.check_report import check_model
 from tfport.check.lite.op_versions import needed_version
@@ -36,6 +36,7 @@ from tfport.runtime.custom.registry import Registry
 from tfport.runtime.engines.litert.translate import lite_model
 from tfport.runtime.export import lowered_signature
 from tfport.runtime.onnx.model import OnnxModel
+from tfport.runtime.program import Step
 from tfport.runtime.session import Session
 from tfport.startup.dataclass import dataclass, replace
 from tfport.words import count
@@ -52,13 +53,21 @@ class LiteExportOptions:
     weights: str | None = None
     """`float16`, or `int8` (dynamic range); None for the types of the model."""
     tolerance: float | None = None
+    allow_flex: bool = False
+    """Whether ops that TensorFlow Lite lacks are written as Flex ops."""
 
 
 AS_IT_IS = LiteExportOptions()
 
 
-def usual_interpreter() -> str:
-    """The interpreter that a file is for, unless the user names one: the installed LiteRT, or the newest."""
+def usual_interpreter(*, with_flex: bool = False) -> str:
+    """The interpreter that a file is for, unless the user names one: the installed LiteRT, or the newest.
+
+    With Flex ops it is that of the newest TensorFlow that has the Flex delegate.
+    """
+    if with_flex:
+        registries = (lite_release(TENSORFLOW, version) for version in reversed(lite_versions(TENSORFLOW)))
+        return next(f"{TENSORFLOW}=={r.version}" for r in registries if r is not None and FLEX in r.delegates)
     installed = _installed()
     if installed and lite_release(LITERT, installed) is not None:
         return f"{LITERT}=={installed}"
@@ -89,7 +98,7 @@ def export_lite(
     options = with_choice_among_changes(options)
     saved = saved_with(model, options)
     signatures = {name: signature for name, signature in saved.signatures.items() if signature.outputs}
-    file = translated(saved, signatures, registry)
+    file = translated(saved, signatures, registry, allow_flex=lite.allow_flex)
     rewrite = LiteRewrite(file, target.lite, options.allow_lossy)
     if lite.weights is not None:
         smaller_weights(rewrite.file, lite.weights, rewrite.journal)
@@ -121,11 +130,15 @@ def export_lite(
 
 
 def translated(
-    model: Model, signatures: Mapping[str, Signature], registry: Registry | None = None
+    model: Model,
+    signatures: Mapping[str, Signature],
+    registry: Registry | None = None,
+    *,
+    allow_flex: bool = False,
 ) -> LiteFile:
     """The file of these signatures, with the version that each operator needs."""
     session = Session(model, registry=registry)
-    file, reasons = lite_model(_lowered(session, signatures))
+    file, reasons = lite_model(_lowered(session, signatures), allow_flex=allow_flex)
     if reasons:
         more = f"; and {len(reasons) - MAX_LISTED} more" if len(reasons) > MAX_LISTED else ""
         raise CannotRun(
@@ -136,13 +149,18 @@ def translated(
     return file
 
 
-def _lowered(session: Session, signatures: Mapping[str, Signature]) -> dict[str, OnnxModel]:
-    """All signatures as ONNX models; the error names those that cannot be."""
-    lowered: dict[str, OnnxModel] = {}
+LoweredModel = tuple[OnnxModel, list[Step]]
+
+
+def _lowered(session: Session, signatures: Mapping[str, Signature]) -> dict[str, LoweredModel]:
+    """All signatures as ONNX models, with the steps that ONNX lacks; the error names those that cannot be."""
+    lowered: dict[str, LoweredModel] = {}
     errors: dict[str, CannotRun] = {}
     for name, signature in signatures.items():
         try:
-            lowered[name] = lowered_signature(session, signature, FORMAT, drop_asserts=True)
+            steps: list[Step] = []
+            model = lowered_signature(session, signature, FORMAT, drop_asserts=True, hosted=steps)
+            lowered[name] = model, steps
         except CannotRun as error:
             errors[name] = error
     if errors and len(signatures) == 1:

@@ -14,6 +14,7 @@ import numpy as np
 
 from tfport.formats.proto import onnx_pb2 as pb
 from tfport.graph.dtypes import FLOAT32, STRING, DType
+from tfport.runtime.hosted import type_number
 from tfport.runtime.onnx.builder import OPSET
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import ONNX_TYPES, OnnxNode, Program
@@ -134,7 +135,8 @@ class _Writer:
         dtype = operand.dtype if self._keeps_bfloat16 else border_type(operand.dtype)
         name = self.name(operand) if dtype == operand.dtype else f"{self.name(operand)}@border"
         info = into.add(name=name)
-        _set_type(info.type, dtype, operand.shape if self.exported or into is self.graph.input else None)
+        shape = operand.shape if self.exported or into is self.graph.input else None
+        _set_type(info.type, dtype, shape, exported=self.exported)
         if into is self.graph.input and not self._plain_nodes:
             _name_unknown_sizes(info, len(into))
         return name
@@ -230,7 +232,8 @@ class _Writer:
     def _subgraph(self, graph: pb.GraphProto, program: Program) -> None:
         graph.name = "body"
         for operand in program.args:
-            _set_type(graph.input.add(name=self.name(operand)).type, operand.dtype, operand.shape)
+            info = graph.input.add(name=self.name(operand))
+            _set_type(info.type, operand.dtype, operand.shape, exported=self.exported)
         nodes = list(nodes_of(program))
         self.nodes(graph, nodes)
         computed = {output for node in nodes for output in node.outputs}
@@ -248,7 +251,7 @@ class _Writer:
             seen.add(name)
             # a loop without iterations stacks nothing, and takes the sizes from here
             shape = operand.shape if 0 < carried <= index else None
-            _set_type(graph.output.add(name=name).type, operand.dtype, shape)
+            _set_type(graph.output.add(name=name).type, operand.dtype, shape, exported=self.exported)
 
 
 def nodes_of(program: Program) -> Iterator[OnnxNode]:
@@ -257,9 +260,11 @@ def nodes_of(program: Program) -> Iterator[OnnxNode]:
         yield from step.lowered or ()
 
 
-def _set_type(into: pb.TypeProto, dtype: DType, shape: Sequence[int | None] | None) -> None:
+def _set_type(
+    into: pb.TypeProto, dtype: DType, shape: Sequence[int | None] | None, *, exported: bool
+) -> None:
     tensor = into.tensor_type
-    tensor.elem_type = ONNX_TYPES[dtype.name]
+    tensor.elem_type = type_number(dtype) if exported else ONNX_TYPES[dtype.name]  # no engine gets others
     if shape is not None:
         tensor.shape.SetInParent()
         for size in shape:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 _OPS = {
     "AddOptions": "ADD", "ArgMaxOptions": "ARG_MAX", "ArgMinOptions": "ARG_MIN",
-    "BatchMatMulOptions": "BATCH_MATMUL", "BroadcastToOptions": "BROADCAST_TO", "CastOptions": "CAST",
+    "BatchMatMulOptions": "BATCH_MATMUL", "CallOnceOptions": "CALL_ONCE", "BroadcastToOptions": "BROADCAST_TO", "CastOptions": "CAST",
     "ConcatenationOptions": "CONCATENATION", "Conv2DOptions": "CONV_2D", "Conv3DOptions": "CONV_3D",
     "CumsumOptions": "CUMSUM", "DepthToSpaceOptions": "DEPTH_TO_SPACE",
     "DepthwiseConv2DOptions": "DEPTHWISE_CONV_2D", "DivOptions": "DIV",
     "FullyConnectedOptions": "FULLY_CONNECTED", "GatherOptions": "GATHER", "GeluOptions": "GELU",
+    "HashtableOptions": "HASHTABLE", "VarHandleOptions": "VAR_HANDLE",
+    "RandomOptions": "RANDOM_STANDARD_NORMAL RANDOM_UNIFORM",
     "IfOptions": "IF", "LeakyReluOptions": "LEAKY_RELU", "MaximumMinimumOptions": "MAXIMUM MINIMUM",
     "MirrorPadOptions": "MIRROR_PAD", "MulOptions": "MUL", "OneHotOptions": "ONE_HOT",
     "PadOptions": "PAD", "PadV2Options": "PADV2", "Pool2DOptions": "AVERAGE_POOL_2D MAX_POOL_2D",

@@ -14,6 +14,7 @@ from tfport.runtime.engines.litert.rules import (
     control,
     convolution,
     elementwise,
+    hosted,
     moving,
     places,
     products,
@@ -22,7 +23,9 @@ from tfport.runtime.engines.litert.rules import (
     whole_axes,
 )
 from tfport.runtime.engines.litert.translator import ControlRule, GraphTranslator, Rule
+from tfport.runtime.hosted import DONE, OP
 from tfport.runtime.onnx.model import OnnxModel
+from tfport.runtime.program import Step
 from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -32,9 +35,12 @@ if TYPE_CHECKING:
 def _cast(out: LiteScribe, node: IslandNode) -> IslandValue:
     """XNNPACK has only floats, so LiteRT's own kernel computes it."""
     x, dtype = node.first, NAMES[node.attrs["to"]]
-    if dtype not in TYPES or x.dtype not in TYPES:
+    if not {dtype, x.dtype} <= CASTS:
         raise NotInLite(f"Cast from {x.dtype} to {dtype}")
     return out.cast(x, dtype)
+
+
+CASTS = frozenset(TYPES) - {"string", "resource", "variant"}
 
 
 def _convolution(out: LiteScribe, node: IslandNode) -> IslandValue:
@@ -103,7 +109,7 @@ RULES: dict[str, Rule] = {
     "Unsqueeze": moving.unsqueeze,
     "Where": comparing.choice,
 }
-CONTROL: dict[str, ControlRule] = {"If": control.branch, "Loop": control.loop}
+CONTROL: dict[str, ControlRule] = {"If": control.branch, "Loop": control.loop, OP: hosted.hosted}
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,13 +158,20 @@ def _is_limited(translator: GraphTranslator, proto: pb.NodeProto) -> bool:
     return proto.op_type == "Div" and translator.value(proto.input[1]).array is not None
 
 
-def lite_model(models: Mapping[str, OnnxModel]) -> tuple[LiteFile, list[str]]:
-    """A file with a signature for each model, and why nodes cannot be said, if some cannot."""
+def lite_model(
+    models: Mapping[str, tuple[OnnxModel, Sequence[Step]]], *, allow_flex: bool = False
+) -> tuple[LiteFile, list[str]]:
+    """A file with a signature for each model, and why nodes cannot be said, if some cannot.
+
+    Each model comes with its steps that ONNX does not have (`runtime.hosted`).
+    """
     writer, reasons = LiteModelWriter(len(models), is_small=True), dict[str, None]()
     file = writer.file()
-    for number, (key, model) in enumerate(models.items()):
+    for number, (key, (model, steps)) in enumerate(models.items()):
         graph, out = model.model.graph, LiteScribe(writer)
-        translator = GraphTranslator(out, model.weights, RULES, CONTROL, reasons)
+        translator = GraphTranslator(
+            out, model.weights, RULES, CONTROL, reasons, steps, allow_flex=allow_flex
+        )
         translator.constants(graph)
         inputs, outputs = {}, {}
         try:
@@ -167,12 +180,15 @@ def lite_model(models: Mapping[str, OnnxModel]) -> tuple[LiteFile, list[str]]:
                 translator.values[info.name], inputs[info.name] = value, value.tensor
             translator.translate(graph.node)
             if not reasons:
-                outputs = {info.name: out.plain(translator.value(info.name)) for info in graph.output}
+                shown = [info.name for info in graph.output if info.name != DONE]
+                outputs = {name: out.plain(translator.value(name)) for name in shown}
         except NotInLite as error:
             reasons[str(error)] = None
         ends = list(inputs.values()), list(outputs.values())
         writer.subgraphs[number] = out.model.subgraph(key, *ends)
         file.signatures.append(LiteSignature(key, number, inputs, outputs))
+    for subgraph in writer.subgraphs[: len(models)]:
+        writer.call_starts(subgraph)
     return file, list(reasons)
 
 

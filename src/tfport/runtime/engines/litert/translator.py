@@ -23,7 +23,9 @@ from tfport.runtime.engines.litert.island_node import (
     constant_value,
 )
 from tfport.runtime.engines.litert.lite_scribe import LiteScribe
+from tfport.runtime.hosted import DOMAIN
 from tfport.runtime.onnx.known_results import KNOWN, OF_SIZES, NotKnown, known_result
+from tfport.runtime.program import Step
 from tfport.runtime.size_expression import SizeExpression
 
 if TYPE_CHECKING:
@@ -58,9 +60,14 @@ class GraphTranslator:
         rules: Mapping[str, Rule],
         control: Mapping[str, ControlRule],
         reasons: dict[str, None] | None = None,
+        steps: Sequence[Step] = (),
+        *,
+        allow_flex: bool = False,
     ) -> None:
         self.out, self.weights, self.rules, self.control = out, weights, rules, control
         self.values: dict[str, IslandValue | None] = {"": None}
+        self.steps, self.allow_flex = steps, allow_flex
+        """The steps of nodes that ONNX does not have, and whether they may be Flex ops."""
         self.reasons = reasons
         """Where reasons are collected; None if the first one is raised."""
         self._lost: set[str] = set()
@@ -69,7 +76,13 @@ class GraphTranslator:
     def inner(self) -> GraphTranslator:
         """A translator of another subgraph of the same file."""
         return GraphTranslator(
-            LiteScribe(self.out.file), self.weights, self.rules, self.control, self.reasons
+            LiteScribe(self.out.file),
+            self.weights,
+            self.rules,
+            self.control,
+            self.reasons,
+            self.steps,
+            allow_flex=self.allow_flex,
         )
 
     def constants(self, graph: pb.GraphProto) -> None:
@@ -118,13 +131,15 @@ class GraphTranslator:
 
     def _is_possible(self, proto: pb.NodeProto) -> bool:
         op = proto.op_type
-        return not proto.domain and (op in self.rules or op in self.control or op in KNOWN or op in OF_SIZES)
+        return proto.domain == DOMAIN or not proto.domain and (op in self.rules or op in self.control or op in KNOWN or op in OF_SIZES)
 
     def _results(self, node: IslandNode, proto: pb.NodeProto) -> Sequence[IslandValue]:
         if not proto.domain and (known := known_value(node)) is not None:
             return [known]
-        if proto.domain or not (node.op in self.rules or node.op in self.control):
+        if proto.domain not in ("", DOMAIN) or not (node.op in self.rules or node.op in self.control):
             raise NotInLite(_no_rule(proto))
+        if proto.domain != DOMAIN and any(value is not None and not value.has_rank for value in node.inputs):
+            raise NotInLite(f"{node.op} of a value of unknown rank")
         if node.op in self.control:
             results = self.control[node.op](self, node)
         else:
