@@ -15,7 +15,7 @@ from tfport.errors import CannotRun, Error
 from tfport.formats.output import new_path
 from tfport.graph.dtypes import BOOL
 from tfport.graph.model import Signature
-from tfport.runtime.hosted import DOMAIN, DONE, OTHER_TYPES
+from tfport.runtime.hosted import DOMAIN, DONE, OTHER_TYPES, HostedSteps
 from tfport.runtime.onnx.model import OnnxModel
 from tfport.runtime.operand import Operand
 from tfport.runtime.passes.island_model import island_model, simplified
@@ -42,7 +42,7 @@ def lowered_signature(
     to: str = ONNX,
     *,
     drop_asserts: bool = False,
-    hosted: list[Step] | None = None,
+    hosted: HostedSteps | None = None,
 ) -> OnnxModel:
     """A signature as an ONNX model; `to` is the format that is written, for messages.
 

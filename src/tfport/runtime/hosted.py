@@ -9,6 +9,7 @@ from __future__ import annotations
 from tfport.graph.dtypes import DType
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import ONNX_TYPES, OnnxNode, Step
+from tfport.startup.dataclass import dataclass, field
 
 DOMAIN, OP, STEP = "tensorflow", "HostStep", "step"
 DONE = "@done"
@@ -19,16 +20,25 @@ OTHER_TYPES: dict[str, int] = {
 """The numbers of types that islands do not compute with; ONNX has none for resources and variants."""
 
 
+@dataclass
+class HostedSteps:
+    """Collects the steps of a program that are nodes of this domain."""
+
+    forced: frozenset[str] = frozenset()
+    """The names of nodes that are such steps although they have ONNX nodes."""
+    steps: list[Step] = field(default_factory=list)
+
+
 def type_number(dtype: DType) -> int:
     """The number of an element type in a message."""
     return ONNX_TYPES[dtype.name] if dtype.name in ONNX_TYPES else OTHER_TYPES[dtype.name]
 
 
-def hosted_node(step: Step, steps: list[Step]) -> OnnxNode:
+def hosted_node(step: Step, hosted: HostedSteps) -> OnnxNode:
     """The node of a step, which is added to the steps."""
-    steps.append(step)
+    hosted.steps.append(step)
     reads = tuple(None if _is_outside(operand) else operand for operand in step.inputs)
-    return OnnxNode(OP, reads, step.outputs, {STEP: len(steps) - 1}, DOMAIN)
+    return OnnxNode(OP, reads, step.outputs, {STEP: len(hosted.steps) - 1}, DOMAIN)
 
 
 def _is_outside(operand: Operand) -> bool:

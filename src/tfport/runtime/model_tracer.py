@@ -16,9 +16,10 @@ from tfport.runtime.custom.registry import Registry
 from tfport.runtime.engines.engine import Engine
 from tfport.runtime.failures import raise_unsupported
 from tfport.runtime.fed_tensor import FedValue
+from tfport.runtime.hosted import HostedSteps
 from tfport.runtime.operand import Operand
 from tfport.runtime.plan_cache import Assumed
-from tfport.runtime.program import Program, Step
+from tfport.runtime.program import Program
 from tfport.runtime.state import State, Variable
 from tfport.runtime.trace import Env, Tracer
 from tfport.startup.garbage import gc_paused
@@ -38,7 +39,7 @@ class ModelTracer:
         engine: Engine,
         *,
         bake: bool = True,
-        hosted: list[Step] | None = None,
+        hosted: HostedSteps | None = None,
     ) -> tuple[Program, int]:
         """A program that treats no variable as constant that it assigns, and the version of the state.
 
@@ -47,7 +48,7 @@ class ModelTracer:
         for _ in range(len(self.model.graph) + 2):
             version = self.state.version
             if hosted is not None:
-                hosted.clear()
+                hosted.steps.clear()
             program, tracer = self.trace(fetches, feeds, assumed, engine, bake=bake, hosted=hosted)
             raise_unsupported(tracer.unsupported, self.model.where)
             assigned = _assigned(program) & tracer.baked
@@ -69,7 +70,7 @@ class ModelTracer:
         engine: Engine,
         *,
         bake: bool = True,
-        hosted: list[Step] | None = None,
+        hosted: HostedSteps | None = None,
     ) -> tuple[Program, Tracer]:
         """The program of these fetches, and the tracer, which knows what is not supported.
 

@@ -47,13 +47,14 @@ from tfport.runtime.engines.no_engine import NoEngine
 from tfport.runtime.failures import raise_unsupported
 from tfport.runtime.fed_tensor import FedTensor
 from tfport.runtime.freed_memory import return_freed_memory
+from tfport.runtime.hosted import HostedSteps
 from tfport.runtime.model_tracer import ModelTracer
 from tfport.runtime.placed_plan import PlacedPlan
 from tfport.runtime.plan import Plan
 from tfport.runtime.plan_cache import AnyPlan, PlanCache, PlanKey
 from tfport.runtime.prepared_run import MAX_PREPARED, PreparedRun
 from tfport.runtime.profile.recorder import current_recorder
-from tfport.runtime.program import Program, Step, only_asserts
+from tfport.runtime.program import Program, only_asserts
 from tfport.runtime.restore.object_restore import restore_from_objects
 from tfport.runtime.restore.plain_restore import restore_plainly
 from tfport.runtime.restore.restore_checks import check_restorable, unset_error, unset_variables
@@ -231,7 +232,7 @@ class Session:
         feeds: Sequence[str],
         *,
         bake: bool = True,
-        hosted: list[Step] | None = None,
+        hosted: HostedSteps | None = None,
     ) -> Program:
         """The program for these fetches and feeds, before it is cut into islands.
 

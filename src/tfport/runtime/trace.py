@@ -28,7 +28,7 @@ from tfport.runtime.effect_order import READS, is_ordered, is_unseeded, required
 from tfport.runtime.engines.engine import Engine
 from tfport.runtime.failures import PLANNING, UnsupportedNode, missing_kernel, planning_error, unknown_op
 from tfport.runtime.host import group_inputs, host_run, host_shapes, kernel_arguments
-from tfport.runtime.hosted import hosted_node
+from tfport.runtime.hosted import HostedSteps, hosted_node
 from tfport.runtime.implementations import BUILT_IN, OpImplementations, TracedOp
 from tfport.runtime.lower import CONTROL_UNITS, Context
 from tfport.runtime.lower_node import LoweredNode, NodeLowering
@@ -82,7 +82,7 @@ class Tracer:
         implementations: OpImplementations = BUILT_IN,
         recorded_ranks: bool = True,
         limits: RunLimits = NO_LIMITS,
-        hosted: list[Step] | None = None,
+        hosted: HostedSteps | None = None,
     ) -> None:
         """`recorded_ranks`: whether the ranks in the file hold; not if an input has another shape.
 
@@ -389,6 +389,8 @@ class Tracer:
         if ordered:
             has_lowering = self.implementations.lowerings_of(lowering.node.op)
             return "it uses a resource or has an effect" if has_lowering else NeverLowered.NO_ONNX_OP
+        if self.hosted is not None and lowering.node.name in self.hosted.forced:
+            return "its ONNX nodes cannot be translated"
         try:
             return lowering.try_all(self.implementations, self.engine)
         except CannotRun as error:

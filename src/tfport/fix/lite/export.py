@@ -35,6 +35,7 @@ from tfport.graph.model import Model, Signature
 from tfport.runtime.custom.registry import Registry
 from tfport.runtime.engines.litert.translate import lite_model
 from tfport.runtime.export import lowered_signature
+from tfport.runtime.hosted import HostedSteps
 from tfport.runtime.onnx.model import OnnxModel
 from tfport.runtime.program import Step
 from tfport.runtime.session import Session
@@ -138,12 +139,18 @@ def translated(
 ) -> LiteFile:
     """The file of these signatures, with the version that each operator needs."""
     session = Session(model, registry=registry)
-    file, reasons = lite_model(_lowered(session, signatures), allow_flex=allow_flex)
+    forced: frozenset[str] = frozenset()
+    while True:
+        file, reasons = lite_model(_lowered(session, signatures, forced), allow_flex=allow_flex)
+        failed = frozenset(filter(None, reasons.values()))
+        if not allow_flex or failed <= forced:
+            break
+        forced |= failed
     if reasons:
         more = f"; and {len(reasons) - MAX_LISTED} more" if len(reasons) > MAX_LISTED else ""
         raise CannotRun(
             f"{model.where}: {count(len(reasons), 'node')} cannot be said in {FORMAT}: "
-            f"{'; '.join(reasons[:MAX_LISTED])}{more}"
+            f"{'; '.join(list(reasons)[:MAX_LISTED])}{more}"
         )
     _set_versions(file)
     return file
@@ -152,15 +159,20 @@ def translated(
 LoweredModel = tuple[OnnxModel, list[Step]]
 
 
-def _lowered(session: Session, signatures: Mapping[str, Signature]) -> dict[str, LoweredModel]:
-    """All signatures as ONNX models, with the steps that ONNX lacks; the error names those that cannot be."""
+def _lowered(
+    session: Session, signatures: Mapping[str, Signature], forced: frozenset[str]
+) -> dict[str, LoweredModel]:
+    """All signatures as ONNX models, with the steps that ONNX lacks; the error names those that cannot be.
+
+    `forced`: the names of nodes that are such steps although ONNX has their op.
+    """
     lowered: dict[str, LoweredModel] = {}
     errors: dict[str, CannotRun] = {}
     for name, signature in signatures.items():
         try:
-            steps: list[Step] = []
-            model = lowered_signature(session, signature, FORMAT, drop_asserts=True, hosted=steps)
-            lowered[name] = model, steps
+            hosted = HostedSteps(forced)
+            model = lowered_signature(session, signature, FORMAT, drop_asserts=True, hosted=hosted)
+            lowered[name] = model, hosted.steps
         except CannotRun as error:
             errors[name] = error
     if errors and len(signatures) == 1:

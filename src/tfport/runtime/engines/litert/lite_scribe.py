@@ -357,9 +357,7 @@ class SubgraphWriter:
 
     def custom(self, name: str, inputs: Sequence[int], outputs: Sequence[int], options: bytes) -> None:
         code = OperatorCode(CUSTOM, self._numbers[CUSTOM], 1, name)
-        self._operators.append(
-            LiteOperator(code, tuple(inputs), tuple(outputs), custom_options=options)
-        )
+        self._operators.append(LiteOperator(code, tuple(inputs), tuple(outputs), custom_options=options))
 
     def operator(
         self,

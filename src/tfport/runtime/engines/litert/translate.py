@@ -48,11 +48,16 @@ def _convolution(out: LiteScribe, node: IslandNode) -> IslandValue:
     return volumes.volume_convolution(out, node) if is_volume else convolution.convolution(out, node)
 
 
+def _pooling(out: LiteScribe, node: IslandNode) -> IslandValue:
+    is_volume = len(node.first.sizes) == 5 and "kernel_shape" in node.attrs
+    return volumes.volume_pooling(out, node) if is_volume else convolution.pooling(out, node)
+
+
 RULES: dict[str, Rule] = {
     **dict.fromkeys(elementwise.BINARY, elementwise.binary),
     **dict.fromkeys(elementwise.UNARY, elementwise.unary),
     **dict.fromkeys(comparing.COMPARISONS, comparing.comparison),
-    **dict.fromkeys(convolution.OPS, convolution.pooling),
+    **dict.fromkeys(convolution.OPS, _pooling),
     **dict.fromkeys(whole_axes.REDUCTIONS, whole_axes.reduction),
     **dict.fromkeys(whole_axes.EXTREMES, whole_axes.extreme),
     **dict.fromkeys(recurrent.OPS, recurrent.recurrent),
@@ -160,12 +165,12 @@ def _is_limited(translator: GraphTranslator, proto: pb.NodeProto) -> bool:
 
 def lite_model(
     models: Mapping[str, tuple[OnnxModel, Sequence[Step]]], *, allow_flex: bool = False
-) -> tuple[LiteFile, list[str]]:
-    """A file with a signature for each model, and why nodes cannot be said, if some cannot.
+) -> tuple[LiteFile, dict[str, str]]:
+    """A file with a signature for each model, and why nodes cannot be said, with their names.
 
     Each model comes with its steps that ONNX does not have (`runtime.hosted`).
     """
-    writer, reasons = LiteModelWriter(len(models), is_small=True), dict[str, None]()
+    writer, reasons = LiteModelWriter(len(models), is_small=True), dict[str, str]()
     file = writer.file()
     for number, (key, (model, steps)) in enumerate(models.items()):
         graph, out = model.model.graph, LiteScribe(writer)
@@ -183,13 +188,13 @@ def lite_model(
                 shown = [info.name for info in graph.output if info.name != DONE]
                 outputs = {name: out.plain(translator.value(name)) for name in shown}
         except NotInLite as error:
-            reasons[str(error)] = None
+            reasons[str(error)] = ""
         ends = list(inputs.values()), list(outputs.values())
         writer.subgraphs[number] = out.model.subgraph(key, *ends)
         file.signatures.append(LiteSignature(key, number, inputs, outputs))
     for subgraph in writer.subgraphs[: len(models)]:
         writer.call_starts(subgraph)
-    return file, list(reasons)
+    return file, reasons
 
 
 def _input(out: LiteScribe, info: pb.ValueInfoProto) -> IslandValue:

@@ -18,7 +18,8 @@ from tfport.graph.attrs import encode_all
 from tfport.graph.dtypes import DType
 from tfport.runtime.engines.litert.island_node import IslandNode, IslandValue, NotInLite, constant_value
 from tfport.runtime.engines.litert.lite_scribe import TYPES, LiteScribe
-from tfport.runtime.engines.litert.translator import GraphTranslator
+from tfport.runtime.engines.litert.rules.elementwise import broadcast
+from tfport.runtime.engines.litert.translator import GraphTranslator, shape_value
 from tfport.runtime.hosted import STEP
 from tfport.runtime.ops.tables.table import StaticTable
 from tfport.runtime.program import Step
@@ -280,6 +281,31 @@ def comparison(t: GraphTranslator, node: HostedNode) -> Sequence[IslandValue]:
     return t.out.add_all(op, tensors, node.results())
 
 
+def shape(t: GraphTranslator, node: HostedNode) -> Sequence[IslandValue]:
+    """Shape, Size and Rank."""
+    x, dtype = node.value(t.out, 0), node.step.outputs[0].dtype.name
+    if not x.has_rank:
+        raise NotInLite(f"{node.step.op} of a value of unknown rank")
+    if node.step.op == "Shape":
+        return [shape_value(x.sizes, dtype)]
+    number = x.elements if node.step.op == "Size" else len(x.sizes)
+    (value,) = (shape_value([number], dtype),)
+    assert value.array is not None
+    return [constant_value(value.array.reshape(()), dtype)]
+
+
+def two(op: str, *dtypes: str) -> HostedRule:
+    """An operator on two values, which the interpreter broadcasts."""
+
+    def rule(t: GraphTranslator, node: HostedNode) -> Sequence[IslandValue]:
+        values = [node.value(t.out, number) for number in (0, 1)]
+        if values[0].dtype not in dtypes:
+            raise NotInLite(f"{node.step.op} of {values[0].dtype}")
+        return [broadcast(t.out, op, values)]
+
+    return rule
+
+
 def identity(t: GraphTranslator, node: HostedNode) -> Sequence[IslandValue]:
     return [node.value(t.out, 0)]
 
@@ -298,8 +324,11 @@ RULES: dict[str, HostedRule] = {
     "AssignAddVariableOp": add_to_variable,
     "AssignSubVariableOp": add_to_variable,
     "AssignVariableOp": assign_variable,
+    "Atan2": two("ATAN2", "float32", "float64"),
     "Equal": _of_strings(comparison),
     "ExpandDims": _of_strings(with_new_axes),
+    "FloorDiv": two("FLOOR_DIV", "int32", "float32"),
+    "FloorMod": two("FLOOR_MOD", "int32", "int64", "float32"),
     "Gather": _of_strings(gather),
     "GatherV2": _of_strings(gather),
     "Identity": identity,
@@ -311,6 +340,9 @@ RULES: dict[str, HostedRule] = {
     "RandomStandardNormal": random_numbers,
     "RandomUniform": random_numbers,
     "ReadVariableOp": read_variable,
+    "Rank": shape,
     "Reshape": _of_strings(reshape),
+    "Shape": shape,
+    "Size": shape,
     "Squeeze": _of_strings(with_new_axes),
 }
