@@ -22,11 +22,13 @@ from tfport.fix.certify.other_runner import OtherRunner
 from tfport.fix.certify.verify import Progress, verify
 from tfport.fix.export import saved_with, with_choice_among_changes
 from tfport.fix.lite.fix import FixedLite, fix_lite
+from tfport.fix.lite.input_ranks import with_known_ranks
 from tfport.fix.lite.interpreter import LiteInterpreter
 from tfport.fix.lite.rewrite import LiteRewrite
 from tfport.fix.lite.smaller_weights import smaller_weights
-from tfport.fix.options import FixOptions
+from tfport.fix.options import UNCHANGED, FixOptions
 from tfport.fix.prove.target_runners import target_runners
+from tfport.fix.signature_changes import with_signature_changes
 from tfport.formats.find import find_model
 from tfport.formats.lite.records import LiteFile
 from tfport.formats.lite.write import lite_bytes
@@ -98,6 +100,8 @@ def export_lite(
         return fix_lite(model, target, output, options, progress)
     options = with_choice_among_changes(options)
     saved = saved_with(model, options)
+    if ranks := with_known_ranks(saved, UNCHANGED):
+        saved = with_signature_changes(saved, ranks)
     signatures = {name: signature for name, signature in saved.signatures.items() if signature.outputs}
     file = translated(saved, signatures, registry, allow_flex=lite.allow_flex)
     rewrite = LiteRewrite(file, target.lite, options.allow_lossy)
