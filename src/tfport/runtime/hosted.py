@@ -7,6 +7,7 @@ of the step. Strings and resources that are constant are not inputs of the node;
 from __future__ import annotations
 
 from tfport.graph.dtypes import DType
+from tfport.graph.graph import Node
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import ONNX_TYPES, OnnxNode, Step
 from tfport.startup.dataclass import dataclass, field
@@ -26,7 +27,15 @@ class HostedSteps:
 
     forced: frozenset[str] = frozenset()
     """The names of nodes that are such steps although they have ONNX nodes."""
+    direct: frozenset[str] = frozenset()
+    """The same of ops."""
+    lowered: frozenset[str] = frozenset()
+    """The names of nodes of these ops that are not such steps."""
     steps: list[Step] = field(default_factory=list)
+
+    def takes(self, node: Node) -> bool:
+        """Whether a node is such a step whatever ONNX has."""
+        return node.name in self.forced or (node.op in self.direct and node.name not in self.lowered)
 
 
 def type_number(dtype: DType) -> int:

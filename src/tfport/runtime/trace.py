@@ -389,7 +389,7 @@ class Tracer:
         if ordered:
             has_lowering = self.implementations.lowerings_of(lowering.node.op)
             return "it uses a resource or has an effect" if has_lowering else NeverLowered.NO_ONNX_OP
-        if self.hosted is not None and lowering.node.name in self.hosted.forced:
+        if self.hosted is not None and self.hosted.takes(lowering.node):
             return "its ONNX nodes cannot be translated"
         try:
             return lowering.try_all(self.implementations, self.engine)

@@ -11,6 +11,7 @@ import importlib.metadata
 import os
 import sys
 from collections.abc import Mapping
+from typing import NoReturn
 
 from tfport.atlas.lite.releases import FLEX, LITERT, TENSORFLOW, lite_release, lite_versions
 from tfport.atlas.target import Target
@@ -35,6 +36,7 @@ from tfport.formats.lite.write import lite_bytes
 from tfport.frontends.load import load_any_model
 from tfport.graph.model import Model, Signature
 from tfport.runtime.custom.registry import Registry
+from tfport.runtime.engines.litert.rules.hosted import DIRECT
 from tfport.runtime.engines.litert.translate import lite_model
 from tfport.runtime.export import lowered_signature
 from tfport.runtime.hosted import HostedSteps
@@ -143,19 +145,16 @@ def translated(
 ) -> LiteFile:
     """The file of these signatures, with the version that each operator needs."""
     session = Session(model, registry=registry)
-    forced: frozenset[str] = frozenset()
-    while True:
-        file, reasons = lite_model(_lowered(session, signatures, forced), allow_flex=allow_flex)
-        failed = frozenset(filter(None, reasons.values()))
-        if not allow_flex or failed <= forced:
-            break
-        forced |= failed
+    steps = HostedSteps(direct=DIRECT)
+    file, reasons = lite_model(_lowered(session, signatures, steps), allow_flex=allow_flex)
+    while new := _names(reasons) - steps.lowered:
+        steps = replace(steps, lowered=steps.lowered | new)
+        file, reasons = lite_model(_lowered(session, signatures, steps), allow_flex=allow_flex)
+    while allow_flex and (new := _names(reasons) - steps.forced):
+        steps = replace(steps, forced=steps.forced | new)
+        file, reasons = lite_model(_lowered(session, signatures, steps), allow_flex=allow_flex)
     if reasons:
-        more = f"; and {len(reasons) - MAX_LISTED} more" if len(reasons) > MAX_LISTED else ""
-        raise CannotRun(
-            f"{model.where}: {count(len(reasons), 'node')} cannot be said in {FORMAT}: "
-            f"{'; '.join(list(reasons)[:MAX_LISTED])}{more}"
-        )
+        _refuse(model.where, signatures, {name: _sentence(own) for name, own in reasons.items()})
     _set_versions(file)
     return file
 
@@ -164,29 +163,42 @@ LoweredModel = tuple[OnnxModel, list[Step]]
 
 
 def _lowered(
-    session: Session, signatures: Mapping[str, Signature], forced: frozenset[str]
+    session: Session, signatures: Mapping[str, Signature], steps: HostedSteps
 ) -> dict[str, LoweredModel]:
-    """All signatures as ONNX models, with the steps that ONNX lacks; the error names those that cannot be.
-
-    `forced`: the names of nodes that are such steps although ONNX has their op.
-    """
+    """All signatures as ONNX models, with the steps that are not; the error names those that cannot be."""
     lowered: dict[str, LoweredModel] = {}
-    errors: dict[str, CannotRun] = {}
+    errors: dict[str, str] = {}
+    where = f"{session.model.where}: "
     for name, signature in signatures.items():
         try:
-            hosted = HostedSteps(forced)
+            hosted = replace(steps, steps=[])
             model = lowered_signature(session, signature, FORMAT, drop_asserts=True, hosted=hosted)
             lowered[name] = model, hosted.steps
         except CannotRun as error:
-            errors[name] = error
-    if errors and len(signatures) == 1:
-        raise next(iter(errors.values()))
+            errors[name] = str(error).removeprefix(where)
     if errors:
-        where = f"{session.model.where}: "
-        reasons = [f"{name}: {str(error).removeprefix(where)}" for name, error in errors.items()]
-        hint = f"; --signature {next(iter(lowered))} exports another signature" if lowered else ""
-        raise CannotRun(f"{where}{'; '.join(reasons)}{hint}")
+        _refuse(session.model.where, signatures, errors)
     return lowered
+
+
+def _names(reasons: Mapping[str, Mapping[str, str]]) -> frozenset[str]:
+    """The nodes that cannot be said."""
+    return frozenset(name for own in reasons.values() for name in own.values() if name)
+
+
+def _sentence(reasons: Mapping[str, str]) -> str:
+    more = f"; and {len(reasons) - MAX_LISTED} more" if len(reasons) > MAX_LISTED else ""
+    listed = "; ".join(list(reasons)[:MAX_LISTED])
+    return f"{count(len(reasons), 'node')} cannot be said in {FORMAT}: {listed}{more}"
+
+
+def _refuse(where: str, signatures: Mapping[str, Signature], errors: Mapping[str, str]) -> NoReturn:
+    """Say which signatures cannot be exported, and why."""
+    if len(signatures) == 1:
+        raise CannotRun(f"{where}: {next(iter(errors.values()))}")
+    other = next((name for name in signatures if name not in errors), None)
+    hint = f"; --signature {other} exports another signature" if other else ""
+    raise CannotRun(f"{where}: {'; '.join(f'{name}: {error}' for name, error in errors.items())}{hint}")
 
 
 def _set_versions(file: LiteFile) -> None:

@@ -15,14 +15,14 @@ from tfport.startup.dataclass import replace
 
 Dims = tuple[int | None, ...]
 IMAGE, VOLUME, MATRIX, SCALAR = (None,) * 4, (None,) * 5, (None,) * 2, ()
+_IMAGES = (
+    "AvgPool Conv2D DepthToSpace DepthwiseConv2dNative FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3 "
+    "LRN MaxPool ResizeBicubic ResizeBilinear ResizeNearestNeighbor SpaceToDepth"
+)
 SHAPES: Mapping[str, Mapping[int, Dims]] = {
-    **dict.fromkeys(
-        "AvgPool Conv2D DepthToSpace DepthwiseConv2dNative FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3 "
-        "LRN MaxPool ResizeBicubic ResizeBilinear ResizeNearestNeighbor SpaceToDepth".split(),
-        {0: IMAGE},
-    ),
-    **dict.fromkeys(["AvgPool3D", "Conv3D", "MaxPool3D"], {0: VOLUME}),
-    **dict.fromkeys(["If", "StatelessIf"], {0: SCALAR}),
+    **{op: {0: IMAGE} for op in _IMAGES.split()},
+    **{op: {0: VOLUME} for op in ("AvgPool3D", "Conv3D", "MaxPool3D")},
+    **{op: {0: SCALAR} for op in ("If", "StatelessIf")},
     "MatMul": {0: MATRIX, 1: MATRIX},
     "Switch": {1: SCALAR},
 }

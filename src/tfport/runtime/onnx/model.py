@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 IR_VERSION = 9
 SMALL = 1024
 """Constants of at most this many bytes are written into the message."""
+SMALL_SIZES = 2**16
+"""The same for vectors of int64, which may be sizes: shape inference reads those only there."""
 TINY = 64
 """Equal constants of at most this many bytes are written once: a large loop has thousands of indices, and the
 time to make a session grows with their number."""
@@ -169,7 +171,7 @@ class _Writer:
         tensor = self.graph.initializer.add(
             name=name, dims=array.shape, data_type=ONNX_TYPES[operand.dtype.name]
         )
-        if array.nbytes <= SMALL:
+        if array.nbytes <= (SMALL_SIZES if array.ndim == 1 and array.dtype == np.int64 else SMALL):
             tensor.raw_data = np.ascontiguousarray(array).tobytes()
         else:
             tensor.data_location = pb.TensorProto.EXTERNAL

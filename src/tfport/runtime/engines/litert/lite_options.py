@@ -4,8 +4,9 @@ from __future__ import annotations
 
 _OPS = {
     "AddOptions": "ADD", "ArgMaxOptions": "ARG_MAX", "ArgMinOptions": "ARG_MIN",
-    "BatchMatMulOptions": "BATCH_MATMUL", "CallOnceOptions": "CALL_ONCE", "BroadcastToOptions": "BROADCAST_TO", "CastOptions": "CAST",
-    "ConcatenationOptions": "CONCATENATION", "Conv2DOptions": "CONV_2D", "Conv3DOptions": "CONV_3D",
+    "BatchMatMulOptions": "BATCH_MATMUL", "BroadcastToOptions": "BROADCAST_TO",
+    "CallOnceOptions": "CALL_ONCE", "CastOptions": "CAST", "ConcatenationOptions": "CONCATENATION",
+    "Conv2DOptions": "CONV_2D", "Conv3DOptions": "CONV_3D CONV_3D_TRANSPOSE",
     "CumsumOptions": "CUMSUM", "DepthToSpaceOptions": "DEPTH_TO_SPACE",
     "DepthwiseConv2DOptions": "DEPTHWISE_CONV_2D", "DivOptions": "DIV",
     "FullyConnectedOptions": "FULLY_CONNECTED", "GatherOptions": "GATHER", "GeluOptions": "GELU",
@@ -19,7 +20,8 @@ _OPS = {
     "ResizeNearestNeighborOptions": "RESIZE_NEAREST_NEIGHBOR", "ReverseSequenceOptions": "REVERSE_SEQUENCE",
     "ReverseV2Options": "REVERSE_V2",
     "ShapeOptions": "SHAPE", "SliceOptions": "SLICE", "SoftmaxOptions": "SOFTMAX",
-    "SpaceToDepthOptions": "SPACE_TO_DEPTH", "SqueezeOptions": "SQUEEZE",
+    "SpaceToDepthOptions": "SPACE_TO_DEPTH", "SplitOptions": "SPLIT", "SplitVOptions": "SPLIT_V",
+    "SqueezeOptions": "SQUEEZE",
     "StridedSliceOptions": "STRIDED_SLICE", "SubOptions": "SUB", "TransposeConvOptions": "TRANSPOSE_CONV",
     "TransposeOptions": "TRANSPOSE", "UnidirectionalSequenceLSTMOptions": "UNIDIRECTIONAL_SEQUENCE_LSTM",
     "WhileOptions": "WHILE",

@@ -22,6 +22,7 @@ from tfport.runtime.engines.litert.rules import (
     volumes,
     whole_axes,
 )
+from tfport.runtime.engines.litert.simplify import simplify
 from tfport.runtime.engines.litert.translator import ControlRule, GraphTranslator, Rule
 from tfport.runtime.hosted import DONE, OP
 from tfport.runtime.onnx.model import OnnxModel
@@ -165,15 +166,15 @@ def _is_limited(translator: GraphTranslator, proto: pb.NodeProto) -> bool:
 
 def lite_model(
     models: Mapping[str, tuple[OnnxModel, Sequence[Step]]], *, allow_flex: bool = False
-) -> tuple[LiteFile, dict[str, str]]:
-    """A file with a signature for each model, and why nodes cannot be said, with their names.
+) -> tuple[LiteFile, dict[str, dict[str, str]]]:
+    """A file with a signature for each model, and for each why nodes cannot be said, with their names.
 
     Each model comes with its steps that ONNX does not have (`runtime.hosted`).
     """
-    writer, reasons = LiteModelWriter(len(models), is_small=True), dict[str, str]()
+    writer, every = LiteModelWriter(len(models), is_small=True), dict[str, dict[str, str]]()
     file = writer.file()
     for number, (key, (model, steps)) in enumerate(models.items()):
-        graph, out = model.model.graph, LiteScribe(writer)
+        graph, out, reasons = model.model.graph, LiteScribe(writer), every.setdefault(key, {})
         translator = GraphTranslator(
             out, model.weights, RULES, CONTROL, reasons, steps, allow_flex=allow_flex
         )
@@ -194,7 +195,10 @@ def lite_model(
         file.signatures.append(LiteSignature(key, number, inputs, outputs))
     for subgraph in writer.subgraphs[: len(models)]:
         writer.call_starts(subgraph)
-    return file, reasons
+    failed = {key: reasons for key, reasons in every.items() if reasons}
+    if not failed:
+        simplify(file)
+    return file, failed
 
 
 def _input(out: LiteScribe, info: pb.ValueInfoProto) -> IslandValue:

@@ -136,10 +136,8 @@ class GraphTranslator:
 
     def _is_possible(self, proto: pb.NodeProto) -> bool:
         op = proto.op_type
-        return (
-            proto.domain == DOMAIN
-            or (not proto.domain
-            and (op in self.rules or op in self.control or op in KNOWN or op in OF_SIZES))
+        return proto.domain == DOMAIN or (
+            not proto.domain and (op in self.rules or op in self.control or op in KNOWN or op in OF_SIZES)
         )
 
     def _results(self, node: IslandNode, proto: pb.NodeProto) -> Sequence[IslandValue]:

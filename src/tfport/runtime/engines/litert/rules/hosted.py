@@ -1,7 +1,7 @@
 """Steps that ONNX cannot say: random numbers, tables, variables and strings by operators, others as Flex ops.
 
-Tables and variables are filled by a subgraph of their own, which CALL_ONCE runs before anything else. A Flex op
-is a custom op with the NodeDef of a TensorFlow op; only an interpreter with the Flex delegate runs it.
+Tables and variables are filled by a subgraph of their own, which CALL_ONCE runs before anything else. A Flex
+op is a custom op with the NodeDef of a TensorFlow op; only an interpreter with the Flex delegate runs it.
 """
 
 from __future__ import annotations
@@ -91,6 +91,8 @@ def hosted(t: GraphTranslator, node: IslandNode) -> Sequence[IslandValue]:
             raise NotInLite(f"{step.op} has no translation")
         results = rule(t, own)
     except NotInLite as error:
+        if step.op in DIRECT:
+            raise
         if not t.allow_flex:
             raise NotInLite(f"{error}; --allow-flex writes it as a Flex op") from None
         results = flex_op(t, own)
@@ -244,6 +246,38 @@ def _variable(t: GraphTranslator, variable: Any) -> int:
     return _handle(t.out, "VAR_HANDLE", shared_name=variable.name)
 
 
+# Transposed convolutions, whose sizes an operator takes as TensorFlow states them
+
+
+def transposed_convolution(t: GraphTranslator, node: HostedNode) -> Sequence[IslandValue]:
+    attrs, is_image = node.attrs, node.step.op == "Conv2DBackpropInput"
+    count = 2 if is_image else 3
+    if attrs["data_format"] != ("NHWC" if is_image else "NDHWC") or attrs["padding"] == "EXPLICIT":
+        raise NotInLite(f"{node.step.op} in the layout {attrs['data_format']} or with explicit padding")
+    if set(attrs["dilations"]) != {1}:
+        raise NotInLite(f"{node.step.op} with dilations")
+    weights, x = node.constant(1), node.value(t.out, 2)
+    if weights.dtype != np.float32:
+        raise NotInLite(f"{node.step.op} of {weights.dtype}")
+    sizes = t.out.plain(t.out.cast(node.value(t.out, 0), "int32"))
+    steps = dict(zip(("stride_d", "stride_h", "stride_w")[3 - count :], attrs["strides"][1:], strict=False))
+    kernel = t.out.array(np.ascontiguousarray(weights.transpose(2, 0, 1, 3)) if is_image else weights)
+    op = "TRANSPOSE_CONV" if is_image else "CONV_3D_TRANSPOSE"
+    options = {"padding": attrs["padding"], **steps}
+    (result,) = t.out.add_all(op, [sizes, kernel, t.out.plain(x)], [_volume(node, weights, x)], **options)
+    return [result]
+
+
+def _volume(node: HostedNode, weights: NDArray[Any], x: IslandValue) -> tuple[list[int | None], str]:
+    shape = node.step.outputs[0].shape
+    stated = list(shape) if shape is not None else [None] * len(x.sizes)
+    return [*stated[:-1], int(weights.shape[-2])], "float32"
+
+
+DIRECT = frozenset(["Conv2DBackpropInput", "Conv3DBackpropInputV2"])
+"""Ops that operators say better than their ONNX nodes do."""
+
+
 # Strings are moved by the operators that move numbers
 
 
@@ -325,6 +359,8 @@ RULES: dict[str, HostedRule] = {
     "AssignSubVariableOp": add_to_variable,
     "AssignVariableOp": assign_variable,
     "Atan2": two("ATAN2", "float32", "float64"),
+    "Conv2DBackpropInput": transposed_convolution,
+    "Conv3DBackpropInputV2": transposed_convolution,
     "Equal": _of_strings(comparison),
     "ExpandDims": _of_strings(with_new_axes),
     "FloorDiv": two("FLOOR_DIV", "int32", "float32"),
