@@ -98,14 +98,17 @@ def export_lite(
     """Translate a model for the interpreter of a target; CannotRun names all that cannot be said."""
     if target.lite is None:
         raise Error(f"{target.name} has no {FORMAT} interpreter; name one, such as ai-edge-litert==2.3.0")
-    if model.lite is not None:
+    if model.lite is not None and lite.weights is None:
         return fix_lite(model, target, output, options, progress)
-    options = with_choice_among_changes(options)
-    saved = saved_with(model, options)
-    if ranks := with_known_ranks(saved, UNCHANGED):
-        saved = with_signature_changes(saved, ranks)
-    signatures = {name: signature for name, signature in saved.signatures.items() if signature.outputs}
-    file = translated(saved, signatures, registry, allow_flex=lite.allow_flex)
+    if model.lite is not None:
+        saved, signatures, file = model, model.signatures, model.lite
+    else:
+        options = with_choice_among_changes(options)
+        saved = saved_with(model, options)
+        if ranks := with_known_ranks(saved, UNCHANGED):
+            saved = with_signature_changes(saved, ranks)
+        signatures = {name: signature for name, signature in saved.signatures.items() if signature.outputs}
+        file = translated(saved, signatures, registry, allow_flex=lite.allow_flex)
     rewrite = LiteRewrite(file, target.lite, options.allow_lossy)
     if lite.weights is not None:
         smaller_weights(rewrite.file, lite.weights, rewrite.journal)
