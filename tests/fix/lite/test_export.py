@@ -67,6 +67,8 @@ def test_weights_in_fewer_bits(weights, monkeypatch):
     assert fixed.ok
     assert fixed.journal.keeps is LOSSY
     assert weights.upper() in {tensor.type for tensor in fixed.model.lite.subgraphs[0].tensors}
+    outputs = [d for each in fixed.verification.comparisons for d in each.outputs.values()]
+    assert all(0 < d.same_argmax <= d.rows for d in outputs)
 
 
 def test_a_loss_beyond_the_tolerance_is_refused(monkeypatch, tmp_path):
