@@ -112,6 +112,7 @@ def measured(command: list[str], output: Path) -> dict[str, Any]:
     return {
         "code": process.returncode,
         "seconds": round(time.monotonic() - began, 2),
+        "cpu": round(usage.ru_utime + usage.ru_stime, 2),
         "megabytes": round(usage.ru_maxrss / 1024),
         "size": output.stat().st_size if output.exists() else 0,
         "says": reason(text),
@@ -130,6 +131,10 @@ def run(side: str, count: int, python: str) -> None:
     """Convert all models by one of the sides; what was written stays in FILES."""
     for kind, name, path in sample(count):
         output = file_of(side, name)
+        if side in results().get(name, {}):
+            continue
+        if side == "export_flex" and results().get(name, {}).get("export", {}).get("size"):
+            continue  # it would be the same file
         output.unlink(missing_ok=True)
         try:
             signature, inputs, outputs = ends(path)
@@ -153,12 +158,16 @@ def file_of(side: str, name: str) -> Path:
     return FILES / f"{name.replace('/', '+')}.{side}.tflite"
 
 
+def results() -> dict[str, Any]:
+    return json.loads(DATA.read_text()) if DATA.exists() else {}
+
+
 def save(name: str, side: str, result: dict[str, Any]) -> None:
     with open(DATA.with_suffix(".lock"), "w") as lock:  # several sides may run at the same time
         fcntl.flock(lock, fcntl.LOCK_EX)
-        results = json.loads(DATA.read_text()) if DATA.exists() else {}
-        results.setdefault(name, {})[side] = result
-        DATA.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n")
+        every = results()
+        every.setdefault(name, {})[side] = result
+        DATA.write_text(json.dumps(every, indent=1, sort_keys=True) + "\n")
 
 
 # The page

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tfport.cli.model_arguments import load_runnable_model
 from tfport.cli.signature_arguments import signature_changes
@@ -26,7 +26,14 @@ def add_format_options(parser: argparse.ArgumentParser) -> None:
         "model of a Triton repository; PATH is a folder",
     )
     parser.add_argument(
-        "--weights", choices=("float16", "int8"), help="store the weights of a .tflite file in fewer bits"
+        "--weights",
+        choices=("float16", "int8", "full-int8"),
+        help="store the weights of a .tflite file in fewer bits; full-int8: activations too, calibrated",
+    )
+    parser.add_argument(
+        "--calibrate",
+        metavar="FILE",
+        help="inputs for --weights full-int8: .npz with an array for each, a row for each example",
     )
     parser.add_argument(
         "--tolerance",
@@ -54,8 +61,12 @@ def add_format_options(parser: argparse.ArgumentParser) -> None:
 
 def check_format_options(args: argparse.Namespace, kind: str) -> None:
     """Raise an error for an option of another format."""
-    if kind != LITE and (args.weights or args.tolerance is not None or args.allow_flex):
-        raise Error(f"{args.output}: --weights, --tolerance and --allow-flex are for FILE.tflite")
+    if kind != LITE and (args.weights or args.tolerance is not None or args.allow_flex or args.calibrate):
+        raise Error(
+            f"{args.output}: --weights, --calibrate, --tolerance and --allow-flex are for FILE.tflite"
+        )
+    if args.calibrate and args.weights != "full-int8":
+        raise Error("--calibrate is for --weights full-int8")
     if kind not in (TFJS, TFJS_LAYERS) and args.quantize:
         raise Error(f"{args.output}: --quantize is for --format tfjs and tfjs-layers")
     if kind != WEIGHTS and args.layout:
@@ -112,12 +123,22 @@ def _lite(args: argparse.Namespace) -> int:
     target = parse_target(args.target or usual_interpreter(with_flex=args.allow_flex))
     model, registry = load_runnable_model(args)
     with show_progress(f"exporting {args.model}"):
-        lite = LiteExportOptions(args.weights, args.tolerance, args.allow_flex)
+        samples = _single_call(args.calibrate) if args.calibrate else None
+        lite = LiteExportOptions(args.weights, args.tolerance, args.allow_flex, samples)
         fixed = export_lite(model, target, args.output, options_of(args), lite, registry)
         fixed.provenance = Provenance(args.command_line)
         if fixed.ok:
             fixed.save(args.output)
     return show_fixed(fixed, args)
+
+
+def _single_call(path: str) -> dict[str, Any]:
+    from tfport.cli.input_values import read_input_file
+
+    calls = read_input_file(path)
+    if len(calls) != 1:
+        raise Error(f"{path}: expected arrays with a row for each example, found {len(calls)} calls")
+    return calls[0]
 
 
 def _tfjs(args: argparse.Namespace) -> int:

@@ -11,7 +11,7 @@ import importlib.metadata
 import os
 import sys
 from collections.abc import Mapping
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from tfport.atlas.lite.releases import FLEX, LITERT, TENSORFLOW, lite_release, lite_versions
 from tfport.atlas.target import Target
@@ -23,12 +23,14 @@ from tfport.fix.certify.other_runner import OtherRunner
 from tfport.fix.certify.verify import Progress, verify
 from tfport.fix.export import saved_with, with_choice_among_changes
 from tfport.fix.lite.fix import FixedLite, fix_lite
+from tfport.fix.lite.full_integer import FULL_INT8, full_integer, samples_of
 from tfport.fix.lite.input_ranks import with_known_ranks
 from tfport.fix.lite.interpreter import LiteInterpreter
 from tfport.fix.lite.rewrite import LiteRewrite
 from tfport.fix.lite.smaller_weights import smaller_weights
 from tfport.fix.options import UNCHANGED, FixOptions
 from tfport.fix.prove.target_runners import target_runners
+from tfport.fix.rule import LOSSY
 from tfport.fix.signature_changes import with_signature_changes
 from tfport.formats.find import find_model
 from tfport.formats.lite.records import LiteFile
@@ -49,6 +51,8 @@ from tfport.words import count
 FORMAT = "TensorFlow Lite"
 MAX_LISTED = 20
 TOLERANCE = 0.05
+MOST_COMPARED = 10
+"""Examples to calibrate with on which the outputs are compared, for each signature."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +60,12 @@ class LiteExportOptions:
     """How to write the weights, and how far the outputs may then differ."""
 
     weights: str | None = None
-    """`float16`, or `int8` (dynamic range); None for the types of the model."""
+    """`float16`, `int8` (dynamic range) or `full-int8`; None for the types of the model."""
     tolerance: float | None = None
     allow_flex: bool = False
     """Whether ops that TensorFlow Lite lacks are written as Flex ops."""
+    calibrate: Mapping[str, Any] | None = None
+    """Arrays by the names of inputs, with a row for each example, for `full-int8`."""
 
 
 AS_IT_IS = LiteExportOptions()
@@ -110,7 +116,17 @@ def export_lite(
         signatures = {name: signature for name, signature in saved.signatures.items() if signature.outputs}
         file = translated(saved, signatures, registry, allow_flex=lite.allow_flex)
     rewrite = LiteRewrite(file, target.lite, options.allow_lossy)
-    if lite.weights is not None:
+    if lite.weights == FULL_INT8:
+        if lite.calibrate is None:
+            raise Error(f"--weights {FULL_INT8} needs inputs to calibrate with: --calibrate FILE.npz")
+        samples = samples_of(lite.calibrate, signatures)
+        quantized = full_integer(lite_bytes(rewrite.file), samples)
+        rewrite = LiteRewrite(_lite_file(quantized, model), target.lite, options.allow_lossy, rewrite.journal)
+        changed = [(name, f"{count(len(calls), 'example')}") for name, calls in samples.items()]
+        rewrite.journal.changed(FULL_INT8, "Weights and activations are stored as int8.", changed, LOSSY)
+        calls = [call for own in samples.values() for call in own[:MOST_COMPARED]]
+        options = replace(options, inputs=options.inputs or tuple(calls))
+    elif lite.weights is not None:
         smaller_weights(rewrite.file, lite.weights, rewrite.journal)
         _set_versions(rewrite.file)
     data = lite_bytes(rewrite.file)
@@ -137,6 +153,12 @@ def export_lite(
         progress=progress,
     )
     return FixedLite(model, target, attempt, verification, data)
+
+
+def _lite_file(data: bytes, model: Model) -> LiteFile:
+    file = load_any_model(find_model(data), model.graph.ops.definitions).lite
+    assert file is not None
+    return file
 
 
 def translated(
