@@ -54,6 +54,7 @@ def test_it_needs_the_quantizer():
         )
 
 
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.skipif(not HAS_QUANTIZER, reason="ai-edge-quantizer is not installed")
 def test_the_file_has_integers():
     lite = LiteExportOptions(FULL_INT8, tolerance=0.5, calibrate=_inputs(2))

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,8 @@ TYPES = {
 }  # fmt: skip
 
 
+MOST_TRANSPOSED = 5
+"""Axes that TRANSPOSE of every version moves."""
 FIRST = {"BROADCAST_TO": 2}
 """The first version of ops that have no version 1."""
 
@@ -196,8 +199,28 @@ class LiteScribe:
 
         if longer(value.order) == longer(order):
             return self.reshaped(value.tensor, value.sizes, order, value.dtype)
+        if len(order) > MOST_TRANSPOSED:
+            return self._moved_together(value, order)
         perm = self.ints(*(value.order.index(axis) for axis in order))
         return self.add("TRANSPOSE", [value.tensor, perm], value.sizes, order, value.dtype)
+
+    def _moved_together(self, value: IslandValue, order: tuple[int, ...]) -> IslandValue:
+        """A transposition of many axes: neighbors that stay together are one axis, and axes of 1 are none."""
+        groups: list[list[int]] = []
+        kept = [axis for axis in value.order if value.sizes[axis] != 1]
+        after = [axis for axis in order if value.sizes[axis] != 1]
+        for axis in kept:
+            before = after.index(axis) - 1
+            if groups and before >= 0 and after[before] == groups[-1][-1]:
+                groups[-1].append(axis)
+            else:
+                groups.append([axis])
+        sizes = [math.prod(value.sizes[axis] for axis in group) for group in groups]
+        perm = sorted(range(len(groups)), key=lambda number: after.index(groups[number][0]))
+        merged = self.reshaped(value.tensor, sizes, None, value.dtype)
+        results = [sizes[number] for number in perm]
+        moved = self.add("TRANSPOSE", [merged.tensor, self.ints(*perm)], results, dtype=value.dtype)
+        return self.reshaped(moved.tensor, value.sizes, order, value.dtype)
 
     # Sizes that depend on unknown ones
 
