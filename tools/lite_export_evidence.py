@@ -4,7 +4,11 @@
     python tools/lite_export_evidence.py flex PYTHON [COUNT]      the same with `SELECT_TF_OPS`
     python tools/lite_export_evidence.py export [COUNT]           tfport, with its comparison in LiteRT
     python tools/lite_export_evidence.py export_flex [COUNT]      the same with `--allow-flex`
+    python tools/lite_export_evidence.py compare PYTHON [COUNT]   run what all wrote on ten inputs
     python tools/lite_export_evidence.py page                     write docs/evidence/lite_export.md
+
+`compare` asks the original in the TensorFlow of a Python whose interpreter has the Flex delegate, for files with
+Flex ops; LiteRT, beside tfport, runs the others.
 
 Each conversion is a process of its own, whose time and peak memory are measured. The models are those that
 `tools/real_models.py` downloaded: SavedModels and frozen graphs. docs/evidence/lite_export.json has the
@@ -170,6 +174,165 @@ def save(name: str, side: str, result: dict[str, Any]) -> None:
         DATA.write_text(json.dumps(every, indent=1, sort_keys=True) + "\n")
 
 
+# Ten inputs
+
+SIDES = ("export", "export_flex", "convert", "flex")
+INPUTS = 10
+WORKER = r"""
+import json, pickle, sys
+import numpy as np
+
+job = json.loads(sys.argv[1])
+trials = pickle.load(open(job["trials"], "rb"))
+
+def ask_original(tf, o):
+    if o["kind"] == "saved_model":
+        loaded = tf.saved_model.load(o["path"])
+        call = loaded.signatures[o["signature"]]
+        return lambda feeds: {k: v.numpy() for k, v in call(**{k: tf.constant(v) for k, v in feeds.items()}).items()}
+    graph = tf.compat.v1.GraphDef()
+    if o["path"].endswith("pbtxt"):
+        from google.protobuf import text_format
+        text_format.Parse(open(o["path"]).read(), graph)
+    else:
+        graph.ParseFromString(open(o["path"], "rb").read())
+    session = tf.compat.v1.Session(graph=tf.Graph())
+    with session.graph.as_default():
+        tf.import_graph_def(graph, name="")
+    def ask(feeds):
+        fed = {n + ":0": feeds[k] for n, k in zip(o["inputs"], o["input_names"])}
+        return dict(zip(o["output_names"], session.run([n + ":0" for n in o["outputs"]], fed)))
+    return ask
+
+def ask_file(module, content, o):
+    def ask(feeds):
+        interpreter = module.Interpreter(model_content=content)
+        keys = list(interpreter.get_signature_list())
+        if keys:
+            return interpreter.get_signature_runner(keys[0])(**feeds)
+        details = interpreter.get_input_details()
+        for name, key in zip(o["inputs"], o["input_names"]):
+            at = next(d["index"] for d in details if d["name"].split(":")[0] == name)
+            interpreter.resize_tensor_input(at, feeds[key].shape)
+        interpreter.allocate_tensors()
+        for name, key in zip(o["inputs"], o["input_names"]):
+            at = next(d["index"] for d in details if d["name"].split(":")[0] == name)
+            interpreter.set_tensor(at, feeds[key])
+        interpreter.invoke()
+        return {k: interpreter.get_tensor(d["index"]) for k, d in zip(o["output_names"], interpreter.get_output_details())}
+    return ask
+
+def differs(a, b):
+    a, b = np.asarray(a), np.asarray(b)
+    if a.shape != b.shape:
+        return f"shape {a.shape}, expected {b.shape}"
+    if b.dtype.kind not in "fc":
+        a, b = (x.astype(object) if x.dtype.kind in "SU" else x for x in (a, b))
+        return "" if (a == b).all() else "not equal"
+    finite = np.isfinite(b)
+    largest = np.abs(b[finite]).max(initial=0)
+    apart = np.abs(a[finite] - b[finite])
+    return "" if (apart <= 1e-4 * largest + 1e-3 * np.abs(b[finite])).all() else f"by {apart.max():.3g} of {largest:.3g}"
+
+out = {}
+if job["tensorflow"]:
+    import tensorflow as module_tf
+    module = module_tf.lite
+    try:
+        ask = ask_original(module_tf, job["original"])
+        for feeds, expected in trials:
+            first, second = ask(feeds), ask(feeds)
+            expected.update({k: first[k] for k in expected if k in first})
+            for k in list(expected):
+                if k in second and differs(first[k], second[k]):
+                    del expected[k]
+        pickle.dump(trials, open(job["trials"], "wb"))
+        out["original"] = "TensorFlow " + module_tf.__version__
+    except Exception as error:
+        out["original"] = "not run: " + str(error)[:200]
+else:
+    from ai_edge_litert import interpreter as module
+for side, path in job["files"].items():
+    try:
+        ask = ask_file(module, open(path, "rb").read(), job["original"])
+        wrong = ""
+        for feeds, expected in trials:
+            answer = ask(feeds)
+            wrong = wrong or next((k + " " + d for k, b in expected.items() if (d := differs(answer[k], b))), "")
+        out[side] = "differs: " + wrong if wrong else "alike, " + str(len(trials)) + " inputs"
+    except Exception as error:
+        out[side] = "fails: " + str(error)[:200]
+print("RESULT" + json.dumps(out))
+"""
+
+
+def make_trials(path: Path, name: str, to: Path) -> None:
+    """Ten inputs that the model accepts, with tfport's answers."""
+    import pickle
+
+    import tfport
+    from tfport.fix.certify.model_pair import both_sides
+    from tfport.fix.certify.runners import OwnSession
+    from tfport.fix.certify.trial_plan import TrialPlan
+    from tfport.fix.certify.verification import Verification
+    from tfport.fix.lite.input_ranks import with_known_ranks
+    from tfport.fix.options import UNCHANGED
+    from tfport.fix.signature_changes import with_signature_changes
+    from tfport.graph.save import as_saved_model
+
+    model = as_saved_model(tfport.load(path))
+    if ranks := with_known_ranks(model, UNCHANGED):
+        model = with_signature_changes(model, ranks)
+    side, _ = both_sides(model, model, [name or next(iter(model.signatures))], (), ())
+    session = OwnSession(side, None)
+    trials = []
+    for trial, answer in TrialPlan(side, session.ask, [], Verification([name]), session.words()).trials():
+        if trial.finite and answer.outputs is not None:
+            trials.append((dict(trial.inputs), dict(answer.outputs)))
+        if len(trials) == INPUTS:
+            break
+    (signature,) = side.signatures.values()
+    to.write_bytes(pickle.dumps(trials))
+    print(json.dumps([list(signature.inputs), list(signature.outputs)]))
+
+
+def compare(count: int, python: str) -> None:
+    for kind, name, path in sample(count):
+        found = results().get(name, {})
+        written = {s: str(file_of(s, name)) for s in SIDES if found.get(s, {}).get("size")}
+        if not written or "compared" in found:
+            continue
+        signature, inputs, outputs = ends(path)
+        trials = file_of("trials", name).with_suffix(".pickle")
+        command = [sys.executable, __file__, "trials", str(path), signature, str(trials)]
+        made = subprocess.run(command, capture_output=True, text=True)
+        if made.returncode:
+            save(name, "compared", {"original": f"no inputs: {made.stderr.splitlines()[-1][:200]}"})
+            continue
+        input_names, output_names = json.loads(made.stdout)
+        original = {"path": str(path), "kind": kind, "signature": signature, "inputs": inputs,
+                    "outputs": outputs, "input_names": input_names, "output_names": output_names}  # fmt: skip
+        with_flex = {side: file for side, file in written.items() if b"Flex" in Path(file).read_bytes()}
+        others = {side: file for side, file in written.items() if side not in with_flex}
+        both = {}
+        for interpreter, files in ((python, with_flex), (sys.executable, others)):
+            job = {
+                "trials": str(trials),
+                "original": original,
+                "files": files,
+                "tensorflow": interpreter == python,
+            }
+            done = subprocess.run(
+                [interpreter, "-c", WORKER, json.dumps(job)], capture_output=True, text=True
+            )
+            answer = [line for line in done.stdout.splitlines() if line.startswith("RESULT")]
+            both |= (
+                json.loads(answer[0][6:]) if answer else dict.fromkeys(files, f"crashed ({done.returncode})")
+            )
+        save(name, "compared", both)
+        print(name, both, flush=True)
+
+
 # The page
 
 
@@ -228,6 +391,10 @@ if __name__ == "__main__":
             run(side, int(count[0]) if count else COUNT, python)
         case ["export" | "export_flex" as side, *count]:
             run(side, int(count[0]) if count else COUNT, sys.executable)
+        case ["compare", python, *count]:
+            compare(int(count[0]) if count else COUNT, python)
+        case ["trials", path, signature, to]:
+            make_trials(Path(path), signature, Path(to))
         case ["ends", path]:
             print_ends(Path(path))
         case ["page"]:

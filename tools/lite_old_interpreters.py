@@ -70,7 +70,9 @@ def outcome(path: Path, release: str, python: str) -> str:
 
 
 def run(python: str) -> None:
-    release = subprocess.run([python, "-c", RELEASE], capture_output=True, text=True, check=True).stdout.strip()
+    release = subprocess.run(
+        [python, "-c", RELEASE], capture_output=True, text=True, check=True
+    ).stdout.strip()
     for name, path in models().items():
         results = json.loads(DATA.read_text()) if DATA.exists() else {}
         results.setdefault(name, {})[release] = found = outcome(path, release, python)
@@ -90,7 +92,9 @@ def page() -> None:
         f"| model | {' | '.join(releases)} |",
         f"|---|{'---|' * len(releases)}",
     ]
-    lines += [f"| {n} | {' | '.join(row.get(r, '-') for r in releases)} |" for n, row in sorted(results.items())]
+    lines += [
+        f"| {n} | {' | '.join(row.get(r, '-') for r in releases)} |" for n, row in sorted(results.items())
+    ]
     DATA.with_suffix(".md").write_text("\n".join(lines) + "\n")
 
 

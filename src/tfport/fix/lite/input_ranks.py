@@ -54,8 +54,8 @@ def _shape(value: Value, depth: int) -> Dims | None:
     """The shape of a value; None if its readers accept several ranks."""
     if depth > DEEPEST:
         return None
-    found = (_shape_in(value, node, depth) for node in value.uses)
-    return next((shape for shape in found if shape is not None), None)
+    shapes = (_shape_in(value, node, depth) for node in value.uses)
+    return next((shape for shape in shapes if shape is not None), None)
 
 
 def _shape_in(value: Value, node: Node, depth: int) -> Dims | None:

@@ -60,8 +60,8 @@ def volume_pooling(out: LiteScribe, node: IslandNode) -> IslandValue:
         if len(axes) == 1:
             own = [own[0], 0, own[1], 0]
         steps = [strides[axis] for axis in axes] + [1] * (2 - len(axes))
-        given = {"kernel_shape": list(kernel), "strides": steps, **(attrs or {"pads": own})}
-        return pooling(out, IslandNode(node.op, (value,), given, 1))
+        windows = {"kernel_shape": list(kernel), "strides": steps, **(attrs or {"pads": own})}
+        return pooling(out, IslandNode(node.op, (value,), windows, 1))
 
     volume = out.in_order(x, channels_last(x.sizes))
     merged = (batch * sizes[0], channels, *sizes[1:])
