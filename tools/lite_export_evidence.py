@@ -293,7 +293,12 @@ def make_trials(path: Path, name: str, to: Path) -> None:
             break
     (signature,) = side.signatures.values()
     to.write_bytes(pickle.dumps(trials))
-    print(json.dumps([list(signature.inputs), list(signature.outputs)]))
+    print(json.dumps([_tensors(signature.inputs), _tensors(signature.outputs)]))
+
+
+def _tensors(specs: Any) -> dict[str, str]:
+    """The names of inputs or outputs, by those of their tensors."""
+    return {spec.tensors[0].removesuffix(":0"): name for name, spec in specs.items()}
 
 
 def compare(count: int, python: str) -> None:
@@ -309,7 +314,9 @@ def compare(count: int, python: str) -> None:
         if made.returncode:
             save(name, "compared", {"original": f"no inputs: {made.stderr.splitlines()[-1][:200]}"})
             continue
-        input_names, output_names = json.loads(made.stdout)
+        names = json.loads(made.stdout)
+        input_names = [names[0].get(tensor, tensor) for tensor in inputs]
+        output_names = [names[1].get(tensor, tensor) for tensor in outputs]
         original = {"path": str(path), "kind": kind, "signature": signature, "inputs": inputs,
                     "outputs": outputs, "input_names": input_names, "output_names": output_names}  # fmt: skip
         with_flex = {side: file for side, file in written.items() if b"Flex" in Path(file).read_bytes()}

@@ -18,7 +18,7 @@ HAS_LITERT = importlib.util.find_spec("ai_edge_litert") is not None
 WRITTEN = (
     "custom_gradient", "frozen", "functional_loops", "keras_functional", "keras_lstm",
     "keras_sequential",
-    "nested_functions", "tensor_lists",
+    "nested_functions", "ref_variables", "table_from_file", "tensor_lists",
 )  # fmt: skip
 
 
@@ -95,6 +95,25 @@ def test_all_reasons_are_named_at_once(monkeypatch):
         exported("keras_sequential")
     with pytest.raises(CannotRun, match="StringLower has no translation; --allow-flex writes it as a Flex"):
         exported("strings")
+
+
+@pytest.mark.parametrize("name", ["half_plus_two", "strings"])
+def test_other_ops_are_flex_ops_on_request(name):
+    fixed = exported(name, "tensorflow==2.18.1", LiteExportOptions(allow_flex=True))
+    assert fixed.ok, fixed.verification and fixed.verification.statement
+    nodes = [node for graph in fixed.model.lite.subgraphs for node in graph.operators]
+    assert any(node.code.flex_op for node in nodes)
+    ((target, why),) = fixed.verification.not_asked
+    assert target == "tensorflow 2.18.1" and "no interpreter with the Flex delegate ran" in why
+
+
+def test_tables_are_filled_once():
+    model = as_saved_model(tfport.load(path_of("table_from_file")))
+    file = translated(model, {name: s for name, s in model.signatures.items() if s.outputs})
+    ops = [[node.code.op for node in graph.operators] for graph in file.subgraphs]
+    assert ops[0][0] == "CALL_ONCE"
+    assert {"HASHTABLE", "HASHTABLE_FIND"} <= set(ops[0])
+    assert ops[-1] == ["HASHTABLE", "HASHTABLE_IMPORT"]
 
 
 def test_signatures_that_cannot_be_exported_are_named():

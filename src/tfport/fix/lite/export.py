@@ -147,12 +147,21 @@ def export_lite(
         rtol=options.rtol if tolerance is None else tolerance,
         atol=options.atol,
         part=tolerance,
-        targets=_runners(target, options, progress),
+        targets=(runners := _runners(target, rewrite.file, options, progress)),
         live=False,
         registry=registry,
         progress=progress,
     )
+    if not runners and (ops := _flex_ops(rewrite.file)):
+        why = f"no interpreter with the Flex delegate ran {', '.join(ops[:MAX_LISTED])}"
+        verification.not_asked.append((target.name, why))
     return FixedLite(model, target, attempt, verification, data)
+
+
+def _flex_ops(file: LiteFile) -> list[str]:
+    """The TensorFlow ops that a file has."""
+    nodes = (node for graph in file.subgraphs for node in graph.operators)
+    return sorted({node.code.flex_op for node in nodes} - {""})
 
 
 def _lite_file(data: bytes, model: Model) -> LiteFile:
@@ -233,12 +242,14 @@ def _set_versions(file: LiteFile) -> None:
             node.code = replace(node.code, version=needed_version(node, graph).version)
 
 
-def _runners(target: Target, options: FixOptions, progress: Progress) -> list[OtherRunner]:
+def _runners(
+    target: Target, file: LiteFile, options: FixOptions, progress: Progress
+) -> list[OtherRunner]:
     """The interpreters that run the file: those that the user names, or the one that is installed."""
     if named := target_runners(LiteInterpreter, target, options, progress):
         return named
     installed = _installed()
-    if not installed:
+    if not installed or _flex_ops(file):  # LiteRT has no Flex delegate
         return []
     is_target = target.lite is not None and (target.lite.package, target.lite.version) == (LITERT, installed)
     runner = LiteInterpreter(sys.executable, own=not is_target, is_target=is_target)
