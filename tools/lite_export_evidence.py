@@ -7,8 +7,8 @@
     python tools/lite_export_evidence.py compare PYTHON [COUNT]   run what all wrote on ten inputs
     python tools/lite_export_evidence.py page                     write docs/evidence/lite_export.md
 
-`compare` asks the original in the TensorFlow of a Python whose interpreter has the Flex delegate, for files with
-Flex ops; LiteRT, beside tfport, runs the others.
+`compare` asks the original in the TensorFlow of a Python whose interpreter has the Flex delegate, for files
+with Flex ops; LiteRT, beside tfport, runs the others.
 
 Each conversion is a process of its own, whose time and peak memory are measured. The models are those that
 `tools/real_models.py` downloaded: SavedModels and frozen graphs. docs/evidence/lite_export.json has the
@@ -189,7 +189,8 @@ def ask_original(tf, o):
     if o["kind"] == "saved_model":
         loaded = tf.saved_model.load(o["path"])
         call = loaded.signatures[o["signature"]]
-        return lambda feeds: {k: v.numpy() for k, v in call(**{k: tf.constant(v) for k, v in feeds.items()}).items()}
+        fed = lambda feeds: {k: tf.constant(v) for k, v in feeds.items()}
+        return lambda feeds: {k: v.numpy() for k, v in call(**fed(feeds)).items()}
     graph = tf.compat.v1.GraphDef()
     if o["path"].endswith("pbtxt"):
         from google.protobuf import text_format
@@ -219,7 +220,8 @@ def ask_file(module, content, o):
             at = next(d["index"] for d in details if d["name"].split(":")[0] == name)
             interpreter.set_tensor(at, feeds[key])
         interpreter.invoke()
-        return {k: interpreter.get_tensor(d["index"]) for k, d in zip(o["output_names"], interpreter.get_output_details())}
+        outputs = zip(o["output_names"], interpreter.get_output_details())
+        return {k: interpreter.get_tensor(d["index"]) for k, d in outputs}
     return ask
 
 def differs(a, b):
@@ -232,7 +234,8 @@ def differs(a, b):
     finite = np.isfinite(b)
     largest = np.abs(b[finite]).max(initial=0)
     apart = np.abs(a[finite] - b[finite])
-    return "" if (apart <= 1e-4 * largest + 1e-3 * np.abs(b[finite])).all() else f"by {apart.max():.3g} of {largest:.3g}"
+    is_alike = (apart <= 1e-4 * largest + 1e-3 * np.abs(b[finite])).all()
+    return "" if is_alike else f"by {apart.max():.3g} of {largest:.3g}"
 
 out = {}
 if job["tensorflow"]:
@@ -258,7 +261,8 @@ for side, path in job["files"].items():
         wrong = ""
         for feeds, expected in trials:
             answer = ask(feeds)
-            wrong = wrong or next((k + " " + d for k, b in expected.items() if (d := differs(answer[k], b))), "")
+            found = (k + " " + d for k, b in expected.items() if (d := differs(answer[k], b)))
+            wrong = wrong or next(found, "")
         out[side] = "differs: " + wrong if wrong else "alike, " + str(len(trials)) + " inputs"
     except Exception as error:
         out[side] = "fails: " + str(error)[:200]
@@ -346,50 +350,75 @@ def compare(count: int, python: str) -> None:
 def outcome(side: str, result: dict[str, Any]) -> str:
     if result["code"] == 0 and result["size"]:
         return "written"
-    if side == "export" and "differ" in result["says"]:
+    if side.startswith("export") and "differ" in result["says"]:
         return "refused: outputs differ"
     return "crashed" if result["code"] < 0 else "refused"
 
 
 def page() -> None:
-    results = json.loads(DATA.read_text())
-    both = [row for row in results.values() if {"export", "convert"} <= row.keys()]
-    ours, theirs = ([outcome(side, row[side]) for row in both] for side in ("export", "convert"))
-    written = [row for row, a, b in zip(both, ours, theirs, strict=True) if a == b == "written"]
+    every = results()
+    wrote = {side: [n for n, row in every.items() if _is_written(side, row)] for side in SIDES}
+    with_flex = set(wrote["export"]) | set(wrote["export_flex"])
+    both = [every[name] for name in wrote["export"] if name in wrote["convert"]]
+    differ = sum(
+        outcome("export", row["export"]).endswith("differ") for row in every.values() if "export" in row
+    )
+    compared = [row["compared"] for row in every.values() if "compared" in row]
     lines = [
         "# Export to TensorFlow Lite",
         "",
-        "`tools/lite_export_evidence.py` draws SavedModels and frozen graphs from the published models and",
-        "gives each to `tfport export -o model.tflite` and to TensorFlow 2.21's converter, without Flex ops.",
-        "tfport's time includes the comparison of the file with the model, in its own runtime and in",
-        "LiteRT 2.3.0; a file whose outputs differ is not written. `lite_export.json` has the reasons of all",
-        "refusals. Both were measured on a machine with other work, so times are rough.",
+        "`tools/lite_export_evidence.py` draws SavedModels and frozen graphs from the published models, none",
+        "of an earlier draw, and gives each to `tfport export -o model.tflite` and to TensorFlow 2.21's",
+        "converter, both also with Flex ops (`--allow-flex`, `SELECT_TF_OPS`). tfport's time includes the",
+        "comparison of the file with the model, in its own runtime and in LiteRT 2.3.0; a file whose outputs",
+        "differ is not written. `lite_export.json` has the reasons of all refusals. The machine had much",
+        "other work: times are rough.",
         "",
-        f"tfport wrote {ours.count('written')} of {len(both)}, and the converter {theirs.count('written')}; "
-        f"tfport did not write {ours.count('refused: outputs differ')} because the outputs differ.",
+        f"Of {len(every)} models tfport wrote {len(wrote['export'])}, and {len(with_flex)} with Flex ops;",
+        f"the converter {len(wrote['convert'])}, and {len(wrote['flex'])} with Flex ops. tfport did not write",
+        f"{differ} because the outputs differ.",
         "",
-        f"On the {len(written)} that both wrote: time {_ratio(written, 'seconds')}, peak memory "
-        f"{_ratio(written, 'megabytes')}, file size {_ratio(written, 'size')} (tfport / converter, median).",
+        f"On the {len(both)} that both wrote without Flex ops: time {_ratio(both, 'seconds')}, peak memory",
+        f"{_ratio(both, 'megabytes')}, file size {_ratio(both, 'size')} (tfport / converter, median).",
         "",
-        "| model | tfport | s | MB | file | converter | s | MB | file |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "Ten inputs each, beside the original in TensorFlow 2.18.1. LiteRT 2.3.0 runs the files, and",
+        "TensorFlow 2.18.1, whose wheel has the Flex delegate, those with Flex ops:",
+        "",
+        "| | run | alike |",
+        "|---|---|---|",
+        *(f"| {side} | {_count(compared, side)} | {_count(compared, side, 'alike')} |" for side in SIDES),
+        "",
+        "| model | tfport | with Flex | converter | with Flex | s | s | MB | MB | bytes | bytes |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
-    for name, row in sorted(results.items()):
-        if {"export", "convert"} <= row.keys():
-            lines.append(
-                f"| {name} | {_cells('export', row['export'])} | {_cells('convert', row['convert'])} |"
-            )
+    for name, row in sorted(every.items()):
+        cells = [_cell(side, row) for side in SIDES]
+        pair = [row.get(side, {}) for side in ("export", "convert")]
+        numbers = [f"{p.get(key, 0):,.0f}" for key in ("seconds", "megabytes", "size") for p in pair]
+        lines.append(f"| {name} | {' | '.join([*cells, *numbers])} |")
     (DATA.with_suffix(".md")).write_text("\n".join(lines) + "\n")
+
+
+def _is_written(side: str, row: dict[str, Any]) -> bool:
+    return side in row and outcome(side, row[side]) == "written"
+
+
+def _count(compared: list[dict[str, str]], side: str, start: str = "") -> int:
+    return sum(side in row and row[side].startswith(start) for row in compared)
+
+
+def _cell(side: str, row: dict[str, Any]) -> str:
+    if side == "export_flex" and _is_written("export", row):
+        return "the same"
+    if side not in row:
+        return "-"
+    said = row.get("compared", {}).get(side, "")
+    return outcome(side, row[side]) + (f", {said.partition(',')[0].partition(':')[0]}" if said else "")
 
 
 def _ratio(rows: list[dict[str, Any]], key: str) -> str:
     ratios = sorted(row["export"][key] / max(row["convert"][key], 1e-9) for row in rows)
     return f"{ratios[len(ratios) // 2]:.2f}" if ratios else "-"
-
-
-def _cells(side: str, result: dict[str, Any]) -> str:
-    size = f"{result['size']:,}" if result["size"] else "-"
-    return f"{outcome(side, result)} | {result['seconds']:.1f} | {result['megabytes']:,} | {size}"
 
 
 if __name__ == "__main__":

@@ -3,8 +3,8 @@
     python tools/lite_old_interpreters.py PYTHON…     Pythons that have tflite-runtime, each of one release
     python tools/lite_old_interpreters.py page        write docs/evidence/lite_old_interpreters.md
 
-The models are recorded ones and those of published packages (`tools/real_models.py`). The comparison is that of
-every export, with the outputs of the model in tfport's runtime; docs/evidence/lite_old_interpreters.json has it.
+The models are recorded ones and those of published packages (`tools/real_models.py`). The comparison is that
+of every export, with the outputs of the model in tfport's runtime: docs/evidence/lite_old_interpreters.json.
 """
 
 from __future__ import annotations

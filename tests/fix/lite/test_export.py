@@ -104,7 +104,8 @@ def test_other_ops_are_flex_ops_on_request(name):
     nodes = [node for graph in fixed.model.lite.subgraphs for node in graph.operators]
     assert any(node.code.flex_op for node in nodes)
     ((target, why),) = fixed.verification.not_asked
-    assert target == "tensorflow 2.18.1" and "no interpreter with the Flex delegate ran" in why
+    assert target.startswith("tensorflow")
+    assert "no interpreter with the Flex delegate ran" in why
 
 
 def test_tables_are_filled_once():

@@ -1,4 +1,4 @@
-"""The files that are packed behind a TensorFlow Lite file, such as labels: a zip archive after the flatbuffer."""
+"""The files that are packed behind a TensorFlow Lite file, such as labels: a zip archive."""
 
 from __future__ import annotations
 
