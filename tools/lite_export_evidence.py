@@ -374,9 +374,9 @@ def page() -> None:
         "differ is not written. `lite_export.json` has the reasons of all refusals. The machine had much",
         "other work: times are rough.",
         "",
-        f"Of {len(every)} models tfport wrote {len(wrote['export'])}, and {len(with_flex)} with Flex ops;",
-        f"the converter {len(wrote['convert'])}, and {len(wrote['flex'])} with Flex ops. tfport did not write",
-        f"{differ} because the outputs differ.",
+        f"Of {len(every)} tfport wrote {len(wrote['export'])}, and {len(with_flex)} with Flex ops;",
+        f"the converter {len(wrote['convert'])}, and {len(wrote['flex'])} with Flex ops. tfport did not",
+        f"write {differ} because the outputs differ.",
         "",
         f"On the {len(both)} that both wrote without Flex ops: time {_ratio(both, 'seconds')}, peak memory",
         f"{_ratio(both, 'megabytes')}, file size {_ratio(both, 'size')} (tfport / converter, median).",
@@ -404,7 +404,8 @@ def _is_written(side: str, row: dict[str, Any]) -> bool:
 
 
 def _count(compared: list[dict[str, str]], side: str, start: str = "") -> int:
-    return sum(side in row and row[side].startswith(start) for row in compared)
+    ran = [row[side] for row in compared if side in row and not row[side].endswith(" 0 inputs")]
+    return sum(said.startswith(start) for said in ran)
 
 
 def _cell(side: str, row: dict[str, Any]) -> str:
@@ -413,6 +414,7 @@ def _cell(side: str, row: dict[str, Any]) -> str:
     if side not in row:
         return "-"
     said = row.get("compared", {}).get(side, "")
+    said = "" if said.endswith(" 0 inputs") else said
     return outcome(side, row[side]) + (f", {said.partition(',')[0].partition(':')[0]}" if said else "")
 
 

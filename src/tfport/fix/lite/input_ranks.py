@@ -11,6 +11,7 @@ from tfport.fix.options import SignatureChanges
 from tfport.graph.graph import Node, Value
 from tfport.graph.model import Model
 from tfport.graph.op_facts import kinds
+from tfport.graph.shapes import Shape
 from tfport.startup.dataclass import replace
 
 Dims = tuple[int | None, ...]
@@ -102,10 +103,12 @@ def _shape_beside(node: Node, other: int, depth: int) -> Dims | None:
 def _constant(value: Value) -> Dims | None:
     """The shape of a constant, or a variable that is read."""
     node = _source(value)
-    shape = node.attrs.get("shape")
+    shape: Shape | None = node.attrs.get("shape")
     if node.op == "Const":
-        return node.attrs["value"].shape.dims
-    return shape.dims if node.op in ("VariableV2", "VarHandleOp", "Variable") and shape is not None else None
+        shape = node.attrs["value"].shape
+    elif node.op not in ("VariableV2", "VarHandleOp", "Variable"):
+        return None
+    return shape.dims if shape is not None else None
 
 
 def _source(value: Value) -> Node:

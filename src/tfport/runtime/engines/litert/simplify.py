@@ -204,7 +204,7 @@ class _Simplifier:
 
 
 def _is_active(node: LiteOperator) -> bool:
-    return node.options.get(ACTIVATION, "NONE") != "NONE"
+    return bool(node.options.get(ACTIVATION, "NONE") != "NONE")
 
 
 def _is_plain(node: LiteOperator) -> bool:

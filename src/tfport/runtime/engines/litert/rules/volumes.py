@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -53,7 +54,7 @@ def volume_pooling(out: LiteScribe, node: IslandNode) -> IslandValue:
         raise NotInLite("AveragePool over volumes that counts the padding")
     pads = node.attrs.get("pads") or [0] * 6
     is_same = node.attrs.get("auto_pad") == "SAME_UPPER"
-    attrs = {"auto_pad": "SAME_UPPER"} if is_same else {}
+    attrs: dict[str, Any] = {"auto_pad": "SAME_UPPER"} if is_same else {}
 
     def pool(value: IslandValue, kernel: Sequence[int], axes: Sequence[int]) -> IslandValue:
         own = [pads[axis] for axis in axes] + [pads[axis + 3] for axis in axes]
