@@ -77,7 +77,8 @@ def usual_interpreter(*, with_flex: bool = False) -> str:
     With Flex ops it is that of the newest TensorFlow that has the Flex delegate.
     """
     if with_flex:
-        registries = (lite_release(TENSORFLOW, version) for version in reversed(list(lite_versions(TENSORFLOW))))
+        newest_first = reversed(list(lite_versions(TENSORFLOW)))
+        registries = (lite_release(TENSORFLOW, version) for version in newest_first)
         return next(f"{TENSORFLOW}=={r.version}" for r in registries if r is not None and FLEX in r.delegates)
     installed = _installed()
     if installed and lite_release(LITERT, installed) is not None:
