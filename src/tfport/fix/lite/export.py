@@ -243,9 +243,7 @@ def _set_versions(file: LiteFile) -> None:
             node.code = replace(node.code, version=needed_version(node, graph).version)
 
 
-def _runners(
-    target: Target, file: LiteFile, options: FixOptions, progress: Progress
-) -> list[OtherRunner]:
+def _runners(target: Target, file: LiteFile, options: FixOptions, progress: Progress) -> list[OtherRunner]:
     """The interpreters that run the file: those that the user names, or the one that is installed."""
     if named := target_runners(LiteInterpreter, target, options, progress):
         return named
