@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tfport.cli.model_arguments import load_runnable_model
 from tfport.cli.signature_arguments import signature_changes
@@ -27,14 +27,24 @@ def add_format_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--weights",
-        choices=("float16", "int8"),
-        help="store the weights of a .tflite file, or .onnx, in fewer bits",
+        choices=("float16", "int8", "full-int8"),
+        help="store the weights of a .tflite or .onnx file in fewer bits; full-int8: activations too",
+    )
+    parser.add_argument(
+        "--calibrate",
+        metavar="FILE",
+        help="inputs for --weights full-int8: .npz with an array for each, a row for each example",
     )
     parser.add_argument(
         "--tolerance",
         type=float,
         metavar="X",
         help="largest difference of outputs, relative to their largest number, for --weights (default: 0.05)",
+    )
+    parser.add_argument(
+        "--allow-flex",
+        action="store_true",
+        help="write ops that TensorFlow Lite lacks as Flex ops, which need TensorFlow's interpreter",
     )
     parser.add_argument(
         "--quantize",
@@ -53,6 +63,10 @@ def check_format_options(args: argparse.Namespace, kind: str) -> None:
     """Raise an error for an option of another format."""
     if kind not in (LITE, "onnx") and (args.weights or args.tolerance is not None):
         raise Error(f"{args.output}: --weights and --tolerance are for FILE.tflite and FILE.onnx")
+    if kind != LITE and (args.allow_flex or args.calibrate):
+        raise Error(f"{args.output}: --calibrate and --allow-flex are for FILE.tflite")
+    if args.calibrate and args.weights != "full-int8":
+        raise Error("--calibrate is for --weights full-int8")
     if kind not in (TFJS, TFJS_LAYERS) and args.quantize:
         raise Error(f"{args.output}: --quantize is for --format tfjs and tfjs-layers")
     if kind != WEIGHTS and args.layout:
@@ -106,15 +120,25 @@ def _lite(args: argparse.Namespace) -> int:
     from tfport.fix.certify.provenance import Provenance
     from tfport.fix.lite.export import LiteExportOptions, export_lite, usual_interpreter
 
-    target = parse_target(args.target or usual_interpreter())
+    target = parse_target(args.target or usual_interpreter(with_flex=args.allow_flex))
     model, registry = load_runnable_model(args)
     with show_progress(f"exporting {args.model}"):
-        lite = LiteExportOptions(args.weights, args.tolerance)
+        samples = _single_call(args.calibrate) if args.calibrate else None
+        lite = LiteExportOptions(args.weights, args.tolerance, args.allow_flex, samples)
         fixed = export_lite(model, target, args.output, options_of(args), lite, registry)
         fixed.provenance = Provenance(args.command_line)
         if fixed.ok:
             fixed.save(args.output)
     return show_fixed(fixed, args)
+
+
+def _single_call(path: str) -> dict[str, Any]:
+    from tfport.cli.input_values import read_input_file
+
+    calls = read_input_file(path)
+    if len(calls) != 1:
+        raise Error(f"{path}: expected arrays with a row for each example, found {len(calls)} calls")
+    return calls[0]
 
 
 def _tfjs(args: argparse.Namespace) -> int:

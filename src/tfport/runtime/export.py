@@ -15,7 +15,7 @@ import numpy as np
 
 from tfport.errors import CannotRun
 from tfport.formats.proto import onnx_pb2 as pb
-from tfport.graph.dtypes import FLOAT32, DType
+from tfport.graph.dtypes import BOOL, FLOAT32, DType
 from tfport.graph.model import Model, Signature
 from tfport.runtime.engines.onnx_runtime import OnnxFileEngine
 from tfport.runtime.exported_spectra import lower_spectra
@@ -26,6 +26,7 @@ from tfport.runtime.exported_steps import (
     lower_exported_steps,
     state_as_ends,
 )
+from tfport.runtime.hosted import DOMAIN, DONE, OTHER_TYPES, HostedSteps
 from tfport.runtime.onnx.builder import OPSET
 from tfport.runtime.onnx.file import write_onnx
 from tfport.runtime.onnx.model import ELEMENT_TYPES, OnnxModel
@@ -34,6 +35,7 @@ from tfport.runtime.operand import Operand
 from tfport.runtime.passes.island_model import island_model, simplified
 from tfport.runtime.program import ASSERT, ONNX_TYPES, OnnxNode, Program, Step
 from tfport.runtime.session import Session
+from tfport.runtime.state import Variable
 from tfport.startup.dataclass import dataclass
 
 MAX_LISTED = 20
@@ -79,20 +81,26 @@ def lowered_signature(
     *,
     drop_asserts: bool = False,
     options: OnnxOptions = USUAL,
+    hosted: HostedSteps | None = None,
 ) -> OnnxModel:
-    """A signature as an ONNX model; `to` is the format that is written, for messages."""
+    """A signature as an ONNX model; `to` is the format that is written, for messages.
+
+    With `hosted`, steps without ONNX nodes are nodes too (`runtime.hosted`), and are added to it.
+    """
     unsupported = "ONNX does not support" if to == ONNX else f"cannot be exported to {to}"
     feeds = {name: tensor for name, spec in signature.inputs.items() for tensor in spec.tensors}
     fetches = {name: tensor for name, spec in signature.outputs.items() for tensor in spec.tensors}
+    allowed = {**ONNX_TYPES, **OTHER_TYPES} if hosted is not None else ONNX_TYPES
+    allowed = ELEMENT_TYPES if options.strings else allowed
     for name, spec in {**signature.inputs, **signature.outputs}.items():
-        if len(spec.tensors) > 1 or spec.dtype.name not in (ELEMENT_TYPES if options.strings else ONNX_TYPES):
+        if len(spec.tensors) > 1 or spec.dtype.name not in allowed:
             raise CannotRun(
                 f"{session.model.where}: `{name}` is {spec.form} {spec.dtype}, which {unsupported}"
             )
     if not fetches:
         raise CannotRun(f"{session.model.where}: there is nothing to export: the signature has no outputs")
     engine = OnnxFileEngine() if options.strings else None
-    program = session.program(list(fetches.values()), list(feeds.values()), engine=engine)
+    program = session.program(list(fetches.values()), list(feeds.values()), engine=engine, hosted=hosted)
     if engine is not None:
         lower_exported_steps(program)
         lower_spectra(program, session.model.graph.ops, engine)
@@ -102,10 +110,11 @@ def lowered_signature(
     if drop_asserts:
         program.replace({step: () for step in program.steps if step.op == ASSERT})
     states = state_as_ends(program) if options.state_as_inputs else []
-    _check_all_lowered(program, session.model.where, to, options)
+    _check_all_lowered(program, session.model.where, to, options, has_effects=hosted is not None)
     names = [state.name for state in states]
+    ends = [*fetches, *(f"{name}_next" for name in names)]
     try:
-        model = island_of(program, [*feeds, *names], [*fetches, *(f"{name}_next" for name in names)], options)
+        model = island_of(_in_order(program), [*feeds, *names], ends, options)
         _set_first_values(model.model.graph, states)
         return model
     except CannotRun as error:
@@ -119,8 +128,13 @@ def _set_first_values(graph: pb.GraphProto, states: Iterable[ExportedState]) -> 
         graph.initializer.add(name=state.name, dims=state.first.shape, data_type=dtype, raw_data=content)
 
 
-def _check_all_lowered(program: Program, where: str, to: str, options: OnnxOptions) -> None:
-    left = [step for step in program.steps if step.lowered is None or step.effect]
+def _check_all_lowered(
+    program: Program, where: str, to: str, options: OnnxOptions, *, has_effects: bool
+) -> None:
+    left = [
+        step for step in program.steps
+        if step.lowered is None or (step.effect and not (has_effects and _is_hosted(step)))
+    ]  # fmt: skip
     if left:
         whys = [
             "it has side effects" if step.effect else step.why or "tfport has no ONNX form of it"
@@ -133,6 +147,29 @@ def _check_all_lowered(program: Program, where: str, to: str, options: OnnxOptio
         advice = f"; {STATE_ADVICE}" if has_state and not options.state_as_inputs else ""
         listed = f"{'; '.join(reasons)}{more}{advice}"
         raise CannotRun(f"{where}: {count} cannot be exported to {to}, only run: {listed}")
+
+
+def _is_hosted(step: Step) -> bool:
+    return any(node.domain == DOMAIN for node in step.lowered or ())
+
+
+def _in_order(program: Program) -> Program:
+    """The program with results for its effects: each reads that of the one before, and so comes after it."""
+    before: Operand | None = None
+    for step in program.steps:
+        if _is_hosted(step) and (step.effect or any(_is_variable(o) for o in step.inputs)):
+            assert step.lowered is not None
+            (node,) = step.lowered
+            done = Operand(BOOL, (), name=f"{step.name}/done")
+            node.inputs, node.outputs = (*node.inputs, before), (*node.outputs, done)
+            before = done
+    if before is not None:
+        program.results = [*program.results, before]
+    return program
+
+
+def _is_variable(operand: Operand) -> bool:
+    return isinstance(operand.value, Variable)
 
 
 def island_of(
@@ -150,7 +187,7 @@ def island_of(
         results.append(operand)
     names = dict(zip(program.args, inputs, strict=True))
     taken = set(inputs)
-    for operand, name in zip(results, outputs, strict=True):
+    for operand, name in zip(results, [*outputs, DONE], strict=False):
         names[operand] = name if name not in taken else f"{name}_output"
         taken.add(names[operand])
     nodes = list(simplified(nodes, results))

@@ -16,6 +16,7 @@ from tfport.runtime.custom.registry import Registry
 from tfport.runtime.engines.engine import Engine
 from tfport.runtime.failures import raise_unsupported
 from tfport.runtime.fed_tensor import FedValue
+from tfport.runtime.hosted import HostedSteps
 from tfport.runtime.operand import Operand
 from tfport.runtime.plan_cache import Assumed
 from tfport.runtime.program import Program
@@ -38,6 +39,7 @@ class ModelTracer:
         engine: Engine,
         *,
         bake: bool = True,
+        hosted: HostedSteps | None = None,
     ) -> tuple[Program, int]:
         """A program that treats no variable as constant that it assigns, and the version of the state.
 
@@ -45,7 +47,9 @@ class ModelTracer:
         """
         for _ in range(len(self.model.graph) + 2):
             version = self.state.version
-            program, tracer = self.trace(fetches, feeds, assumed, engine, bake=bake)
+            if hosted is not None:
+                hosted.steps.clear()
+            program, tracer = self.trace(fetches, feeds, assumed, engine, bake=bake, hosted=hosted)
             raise_unsupported(tracer.unsupported, self.model.where)
             assigned = _assigned(program) & tracer.baked
             if not assigned:
@@ -66,6 +70,7 @@ class ModelTracer:
         engine: Engine,
         *,
         bake: bool = True,
+        hosted: HostedSteps | None = None,
     ) -> tuple[Program, Tracer]:
         """The program of these fetches, and the tracer, which knows what is not supported.
 
@@ -84,6 +89,7 @@ class ModelTracer:
                 v.shape.dims is None for v, a in zip(values, assumed, strict=True) if isinstance(a, int)
             ),
             limits=self.limits,
+            hosted=hosted,
         )
         args = [self._argument(value, fact) for value, fact in zip(values, assumed, strict=True)]
         env = dict(zip(values, args, strict=True))

@@ -47,6 +47,7 @@ from tfport.runtime.engines.no_engine import NoEngine
 from tfport.runtime.failures import raise_unsupported
 from tfport.runtime.fed_tensor import FedTensor
 from tfport.runtime.freed_memory import return_freed_memory
+from tfport.runtime.hosted import HostedSteps
 from tfport.runtime.model_tracer import ModelTracer
 from tfport.runtime.placed_plan import PlacedPlan
 from tfport.runtime.plan import Plan
@@ -232,13 +233,17 @@ class Session:
         *,
         bake: bool = True,
         engine: Engine | None = None,
+        hosted: HostedSteps | None = None,
     ) -> Program:
         """The program for these fetches and feeds, before it is cut into islands.
 
-        `engine`: the one that decides what is lowered, if it is not that of the session.
+        `engine`: the one that decides what is lowered, if it is not that of the session. `hosted`: where
+        steps without ONNX nodes are added, if each is to be a node (`runtime.hosted`).
         """
         self._initialize()
-        return self._tracer.runnable(fetches, feeds, [None] * len(feeds), engine or self.engine, bake=bake)[0]
+        known = [None] * len(feeds)
+        engine = engine or self.engine
+        return self._tracer.runnable(fetches, feeds, known, engine, bake=bake, hosted=hosted)[0]
 
     def _plan(self, key: PlanKey, *, in_advance: bool = False) -> tuple[PlanKey, AnyPlan]:
         """The plan to use for a key, and the key that it was made for."""

@@ -28,6 +28,7 @@ from tfport.runtime.effect_order import READS, is_ordered, is_unseeded, required
 from tfport.runtime.engines.engine import Engine
 from tfport.runtime.failures import PLANNING, UnsupportedNode, missing_kernel, planning_error, unknown_op
 from tfport.runtime.host import group_inputs, host_run, host_shapes, kernel_arguments
+from tfport.runtime.hosted import HostedSteps, hosted_node
 from tfport.runtime.implementations import BUILT_IN, OpImplementations, TracedOp
 from tfport.runtime.lower import CONTROL_UNITS, Context
 from tfport.runtime.lower_node import LoweredNode, NodeLowering
@@ -81,11 +82,15 @@ class Tracer:
         implementations: OpImplementations = BUILT_IN,
         recorded_ranks: bool = True,
         limits: RunLimits = NO_LIMITS,
+        hosted: HostedSteps | None = None,
     ) -> None:
-        """`recorded_ranks`: whether the ranks in the file hold; not if an input has another shape."""
+        """`recorded_ranks`: whether the ranks in the file hold; not if an input has another shape.
+
+        `hosted`: where steps without ONNX nodes are added, if each is to be a node (`hosted`).
+        """
         self.recorded_ranks = recorded_ranks
         self.state, self.engine, self.bake, self.implementations = state, engine, bake, implementations
-        self.limits = limits
+        self.limits, self.hosted = limits, hosted
         self.steps: list[Step] = []
         self.baked: set[Variable] = set()
         self.unsupported: list[UnsupportedNode] = []
@@ -223,7 +228,10 @@ class Tracer:
             return Operand(dtype, value=variable.value, name=name)
         shape = variable.shape if isinstance(variable, Variable) else None
         out = Operand(dtype, shape, name=name)
-        self.add(Step(name, "ReadVariableOp", (handle,), (out,), run=lambda inputs: [inputs[0].read()]))
+        step = Step(name, "ReadVariableOp", (handle,), (out,), run=lambda inputs: [inputs[0].read()])
+        if self.hosted is not None:
+            step.lowered = [hosted_node(step, self.hosted)]
+        self.add(step)
         return out
 
     def producer(self, operand: Operand, *ops: str) -> Step | None:
@@ -358,6 +366,8 @@ class Tracer:
         effect = ordered and node.op not in READS and not is_unseeded(attrs)
         ends = tuple(inputs), tuple(outputs)
         step = Step(node.name, node.op, *ends, nodes, run, effect, why, attrs=attrs, calls=self._calls)
+        if nodes is None and run is not None and self.hosted is not None:
+            step.lowered = [hosted_node(step, self.hosted)]
         self.traced.update(dict.fromkeys(self.add(step), TracedStep(node, step)))
         if (recorder := current_recorder()) is not None:
             recorder.origins.add(node, step)
@@ -379,6 +389,8 @@ class Tracer:
         if ordered:
             has_lowering = self.implementations.lowerings_of(lowering.node.op)
             return "it uses a resource or has an effect" if has_lowering else NeverLowered.NO_ONNX_OP
+        if self.hosted is not None and self.hosted.takes(lowering.node):
+            return "its ONNX nodes cannot be translated"
         try:
             return lowering.try_all(self.implementations, self.engine)
         except CannotRun as error:

@@ -18,7 +18,7 @@ HAS_LITERT = importlib.util.find_spec("ai_edge_litert") is not None
 WRITTEN = (
     "custom_gradient", "frozen", "functional_loops", "keras_functional", "keras_lstm",
     "keras_sequential",
-    "nested_functions", "tensor_lists",
+    "nested_functions", "ref_variables", "table_from_file", "tensor_lists",
 )  # fmt: skip
 
 
@@ -67,6 +67,8 @@ def test_weights_in_fewer_bits(weights, monkeypatch):
     assert fixed.ok
     assert fixed.journal.keeps is LOSSY
     assert weights.upper() in {tensor.type for tensor in fixed.model.lite.subgraphs[0].tensors}
+    outputs = [d for each in fixed.verification.comparisons for d in each.outputs.values()]
+    assert all(0 < d.same_argmax <= d.rows for d in outputs)
 
 
 def test_a_loss_beyond_the_tolerance_is_refused(monkeypatch, tmp_path):
@@ -91,8 +93,28 @@ def test_all_reasons_are_named_at_once(monkeypatch):
     sentence = r"2 nodes cannot be said in TensorFlow Lite: .*MatMul has no translation; .*Relu has no"
     with pytest.raises(CannotRun, match=sentence):
         exported("keras_sequential")
-    with pytest.raises(CannotRun, match="`lines` is dense string, which cannot be exported"):
+    with pytest.raises(CannotRun, match="StringLower has no translation; --allow-flex writes it as a Flex"):
         exported("strings")
+
+
+@pytest.mark.parametrize("name", ["half_plus_two", "strings"])
+def test_other_ops_are_flex_ops_on_request(name):
+    fixed = exported(name, "tensorflow==2.18.1", LiteExportOptions(allow_flex=True))
+    assert fixed.ok, fixed.verification and fixed.verification.statement
+    nodes = [node for graph in fixed.model.lite.subgraphs for node in graph.operators]
+    assert any(node.code.flex_op for node in nodes)
+    ((target, why),) = fixed.verification.not_asked
+    assert target.startswith("tensorflow")
+    assert "no interpreter with the Flex delegate ran" in why
+
+
+def test_tables_are_filled_once():
+    model = as_saved_model(tfport.load(path_of("table_from_file")))
+    file = translated(model, {name: s for name, s in model.signatures.items() if s.outputs})
+    ops = [[node.code.op for node in graph.operators] for graph in file.subgraphs]
+    assert ops[0][0] == "CALL_ONCE"
+    assert {"HASHTABLE", "HASHTABLE_FIND"} <= set(ops[0])
+    assert ops[-1] == ["HASHTABLE", "HASHTABLE_IMPORT"]
 
 
 def test_signatures_that_cannot_be_exported_are_named():

@@ -1,10 +1,14 @@
 """Files whose constants are behind the flatbuffer, as in those of more than 2 GB."""
 
+import io
+import zipfile
+
 import numpy as np
 import pytest
 from tests.check.lite.make_files import builtin, file, subgraph, tensor
 
 import tfport
+from tfport.formats.lite.packed import with_packed
 from tfport.formats.lite.records import LiteFile
 from tfport.formats.lite.write import LARGE, lite_bytes
 
@@ -50,3 +54,20 @@ def test_a_place_after_the_end_is_refused():
 def test_types_that_the_schema_does_not_have_stay(kind):
     record = file(subgraph(builtin("RELU"), tensor(kind=kind), tensor()))
     assert tfport.load(lite_bytes(record)).lite.subgraphs[0].tensors[0].type == kind
+
+
+def test_packed_files_stay_behind_the_file():
+    labels = {"labels.txt": b"cat\ndog\n"}
+    content = with_packed(lite_bytes(_file()), labels)
+    read = tfport.load(content).lite
+    assert read.packed() == labels
+    again = lite_bytes(read)
+    assert tfport.load(again).lite.packed() == labels
+    with zipfile.ZipFile(io.BytesIO(again)) as archive:
+        assert [member.compress_type for member in archive.infolist()] == [zipfile.ZIP_STORED]
+
+
+@pytest.mark.parametrize("end", [b"PK\x05\x06", b"PK\x05\x06" + bytes(18), b"PK\x05\x06" + b"\xff" * 18])
+def test_a_damaged_archive_behind_the_file_is_ignored(end):
+    content = lite_bytes(_file()) + end
+    assert tfport.load(content).lite.packed() == {}

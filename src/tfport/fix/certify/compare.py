@@ -155,6 +155,10 @@ class OutputDifference:
     judged_as: str = ""
     """The dtype whose tolerances were used: the narrowest on the way to the output."""
     worst: WorstElement | None = None
+    rows: int = 0
+    """Rows along the last axis whose largest elements were compared, if accuracy may be lost."""
+    same_argmax: int = 0
+    """How many of them have their largest element at the same index."""
 
     @property
     def alike(self) -> bool:
@@ -180,6 +184,8 @@ class OutputDifference:
             max(self.atol, other.atol),
             self.judged_as or other.judged_as,
             max((d.worst for d in (self, other) if d.worst), key=lambda w: w.excess, default=None),
+            self.rows + other.rows,
+            self.same_argmax + other.same_argmax,
         )
 
 
@@ -272,6 +278,8 @@ def _floats(
         difference = replace(difference, largest=float(size[np.isfinite(size)].max(initial=0.0)))
         rtol, atol = tolerance.of(b.dtype, max(difference.largest, min(usual, 1.0)))
         difference = replace(difference, rtol=rtol, atol=atol, judged_as=tolerance.judged_as(b.dtype).name)
+        if tolerance.part is not None:
+            difference = _with_argmax(a, b, difference)
         if equal.all():
             return difference
         apart = np.where(equal, 0.0, np.abs(exact_a - exact_b))
@@ -288,6 +296,14 @@ def _floats(
             ulps=steps_apart(a, b),
             worst=_worst(a, b, _excess(apart, allowed)),
         )
+
+
+def _with_argmax(a: NDArray[Any], b: NDArray[Any], difference: OutputDifference) -> OutputDifference:
+    """The difference with the number of rows whose largest element is at the same index."""
+    if not b.ndim or b.shape[-1] < 2 or not b.size or b.dtype.kind == "c":
+        return difference
+    same = np.argmax(a, axis=-1) == np.argmax(b, axis=-1)
+    return replace(difference, rows=int(same.size), same_argmax=int(np.count_nonzero(same)))
 
 
 def _excess(apart: NDArray[Any], allowed: NDArray[Any]) -> NDArray[Any]:

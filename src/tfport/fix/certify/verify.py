@@ -28,6 +28,7 @@ from tfport.fix.certify.verification import AnswerComparison, TrialRecord, Verif
 from tfport.graph.model import Model
 from tfport.progress_step import ProgressStep
 from tfport.runtime.custom.registry import Registry
+from tfport.runtime.program import DRAWS
 from tfport.startup.dataclass import replace
 
 Progress = Callable[[str], None]
@@ -190,7 +191,7 @@ class _Verifier:
             )
             return
         own = reference != runner.name
-        again = self._ask_own if own else lambda trial: self._ask_twice(runner, trial)
+        again = self._ask_own_in_turn if own else lambda trial: self._ask_twice(runner, trial)
         answers = [result.outcomes for result in results]
         expected = self.references[reference]
         self.comparer.compare(runner.name, reference, self.trials, expected, answers, again)
@@ -235,6 +236,14 @@ class _Verifier:
 
     def _ask_own(self, trial: Trial) -> list[TrialOutcome]:
         return [OwnSession(self.before, self.registry).ask(trial) for _ in range(2)]
+
+    def _ask_own_in_turn(self, trial: Trial) -> list[TrialOutcome]:
+        """For a runner whose generators do not go on from one trial to the next, as those of a session do."""
+        graph = self.before.model.graph
+        if not any(each.has_any(DRAWS) for each in (graph, *graph.library.functions.values())):
+            return self._ask_own(trial)
+        session = OwnSession(self.before, self.registry)
+        return [session.ask(trial) for _ in range(2)]
 
     def _ask_twice(self, runner: OtherRunner, trial: Trial) -> list[TrialOutcome]:
         return [_first(result) for result in runner.ask([self.before, self.before], [trial])]

@@ -127,9 +127,7 @@ class ConfigWriter:
         if not self.dialect.is_3 or not self.dialect.counts_creation:
             return outputs
         inner = {
-            layer.name
-            for layer in model.layers
-            if layer.model is not None and layer.class_name != SEQUENTIAL
+            layer.name for layer in model.layers if layer.model is not None and layer.class_name != SEQUENTIAL
         }
         return map_structure(
             lambda ref: TensorRef(ref.layer, ref.call + 1, ref.output) if ref.layer in inner else ref,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from tfport.atlas.lite.releases import LiteRegistry
+from tfport.atlas.lite.releases import FLEX, LiteRegistry
 from tfport.check.lite.consistency import has_wrong_axis
 from tfport.check.lite.op_versions import needed_version
 from tfport.fix.journal import Journal
@@ -67,7 +67,8 @@ class LiteRewrite:
         """The version to write; None if the interpreter has none that does it."""
         code = node.code
         if code.op == CUSTOM:
-            known = code.custom in self.registry.custom_ops | self.registry.delegated
+            own = self.registry.custom_ops | self.registry.delegated
+            known = code.custom in own or (bool(code.flex_op) and FLEX in self.registry.delegates)
             return code.version if known else None
         versions = self.registry.versions(code.op)
         if versions is None or code.version in versions:

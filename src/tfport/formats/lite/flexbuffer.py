@@ -1,4 +1,4 @@
-"""Decode a flexbuffer, the format of custom options: JSON-like values without a schema, within bounds."""
+"""Flexbuffers, the format of custom options: JSON-like values without a schema, read within bounds."""
 
 from __future__ import annotations
 
@@ -101,3 +101,24 @@ class _Reader:
         if not 0 <= at <= len(self.data):
             raise IndexError("outside of the buffer")
         return at
+
+
+def flex_options(op: str, node: bytes) -> bytes:
+    """The custom options of a Flex op: a vector of its name and its NodeDef, both as strings."""
+    width, code = (4, "I")
+    data, starts = bytearray(), []
+    for text in (op.encode(), node):
+        data += bytes(-len(data) % width)
+        data += struct.pack(f"<{code}", len(text))
+        starts.append(len(data))
+        data += text + b"\0"
+    data += bytes(-len(data) % width)
+    data += struct.pack(f"<{code}", len(starts))
+    vector = len(data)
+    for start in starts:
+        data += struct.pack(f"<{code}", len(data) - start)
+    packed = width.bit_length() - 1  # of what an offset leads to
+    data += bytes([STRING << 2 | packed] * len(starts))
+    root = len(data) + -len(data) % width
+    data += bytes(root - len(data)) + struct.pack(f"<{code}", root - vector)
+    return bytes(data) + bytes([VECTOR << 2 | packed, width])

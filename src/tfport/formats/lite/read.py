@@ -7,6 +7,7 @@ from typing import Any
 from tfport.errors import UnreadableFile
 from tfport.formats.files import Files
 from tfport.formats.lite.flatbuffer import Fields, FlatbufferReader
+from tfport.formats.lite.packed import packed_files
 from tfport.formats.lite.records import (
     NO_TENSOR,
     LiteFile,
@@ -54,6 +55,7 @@ class _Reader:
             outside=frozenset(
                 i for i, b in enumerate(root.get("buffers", ())) if b.get("offset", 0) > OUTSIDE
             ),
+            packed=lambda: packed_files(self.data),
             unknown_fields=tuple(dict.fromkeys(self.tables.unknown_fields)),
         )
         self._check(file)

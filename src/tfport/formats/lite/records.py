@@ -152,6 +152,8 @@ class LiteFile:
     """Reads a file of external buffers, by the name of its group."""
     outside: frozenset[int] = frozenset()
     """The buffers whose data is behind the flatbuffer, not in it."""
+    packed: Callable[[], Mapping[str, bytes]] = dict
+    """Reads the files that are packed behind it, such as labels."""
     unknown_fields: tuple[str, ...] = ()
     """Tables with fields that the schema does not have: a newer version of the format wrote them."""
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tfport.formats.lite.flatbuffer import LARGEST, FlatbufferWriter
+from tfport.formats.lite.packed import with_packed
 from tfport.formats.lite.records import LiteFile, LiteOperator, LiteTensor, OperatorCode, Subgraph
 from tfport.formats.lite.schema import lite_schema
 from tfport.formats.lite.signature import IDENTIFIER
@@ -26,6 +27,10 @@ PLACEHOLDER = 2
 
 def lite_bytes(file: LiteFile, largest: int = LARGEST // 2) -> bytes:
     """The file that says what the records say, with its constants outside if it is larger than `largest`."""
+    return with_packed(_with_constants(file, largest), file.packed())
+
+
+def _with_constants(file: LiteFile, largest: int) -> bytes:
     if sum(len(data) for data in file.buffers) <= largest:
         return _flatbuffer(file, {})
     inside = {buffer for _, buffer in file.metadata}

@@ -14,6 +14,7 @@ import numpy as np
 
 from tfport.formats.proto import onnx_pb2 as pb
 from tfport.graph.dtypes import FLOAT32, STRING, DType
+from tfport.runtime.hosted import type_number
 from tfport.runtime.onnx.builder import OPSET
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import ONNX_TYPES, OnnxNode, Program
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 IR_VERSION = 9
 SMALL = 1024
 """Constants of at most this many bytes are written into the message."""
+SMALL_SIZES = 2**16
+"""The same for vectors of int64, which may be sizes: shape inference reads those only there."""
 TINY = 64
 """Equal constants of at most this many bytes are written once: a large loop has thousands of indices, and the
 time to make a session grows with their number."""
@@ -141,7 +144,8 @@ class _Writer:
         dtype = operand.dtype if self._keeps_bfloat16 else border_type(operand.dtype)
         name = self.name(operand) if dtype == operand.dtype else f"{self.name(operand)}@border"
         info = into.add(name=name)
-        _set_type(info.type, dtype, operand.shape if self.exported or into is self.graph.input else None)
+        shape = operand.shape if self.exported or into is self.graph.input else None
+        _set_type(info.type, dtype, shape, exported=self.exported)
         if into is self.graph.input and not self._plain_nodes:
             _name_unknown_sizes(info, len(into))
         return name
@@ -181,7 +185,7 @@ class _Writer:
         tensor = self.graph.initializer.add(
             name=name, dims=array.shape, data_type=ONNX_TYPES[operand.dtype.name]
         )
-        if array.nbytes <= SMALL:
+        if array.nbytes <= (SMALL_SIZES if array.ndim == 1 and array.dtype == np.int64 else SMALL):
             tensor.raw_data = np.ascontiguousarray(array).tobytes()
         else:
             tensor.data_location = pb.TensorProto.EXTERNAL
@@ -245,7 +249,8 @@ class _Writer:
     def _subgraph(self, graph: pb.GraphProto, program: Program) -> None:
         graph.name = "body"
         for operand in program.args:
-            _set_type(graph.input.add(name=self.name(operand)).type, operand.dtype, operand.shape)
+            info = graph.input.add(name=self.name(operand))
+            _set_type(info.type, operand.dtype, operand.shape, exported=self.exported)
         nodes = list(nodes_of(program))
         self.nodes(graph, nodes)
         computed = {output for node in nodes for output in node.outputs}
@@ -263,7 +268,7 @@ class _Writer:
             seen.add(name)
             # a loop without iterations stacks nothing, and takes the sizes from here
             shape = operand.shape if 0 < carried <= index else None
-            _set_type(graph.output.add(name=name).type, operand.dtype, shape)
+            _set_type(graph.output.add(name=name).type, operand.dtype, shape, exported=self.exported)
 
 
 def nodes_of(program: Program) -> Iterator[OnnxNode]:
@@ -272,9 +277,11 @@ def nodes_of(program: Program) -> Iterator[OnnxNode]:
         yield from step.lowered or ()
 
 
-def _set_type(into: pb.TypeProto, dtype: DType, shape: Sequence[int | None] | None) -> None:
+def _set_type(
+    into: pb.TypeProto, dtype: DType, shape: Sequence[int | None] | None, *, exported: bool
+) -> None:
     tensor = into.tensor_type
-    tensor.elem_type = ELEMENT_TYPES[dtype.name]
+    tensor.elem_type = type_number(dtype) if exported else ONNX_TYPES[dtype.name]  # no engine gets others
     if shape is not None:
         tensor.shape.SetInParent()
         for size in shape:

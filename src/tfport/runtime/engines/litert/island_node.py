@@ -14,6 +14,7 @@ import numpy as np
 
 from tfport.errors import Error
 from tfport.formats.proto import onnx_pb2 as pb
+from tfport.runtime.hosted import OTHER_TYPES
 from tfport.runtime.program import ONNX_TYPES
 from tfport.runtime.size_expression import Number, SizeExpression
 from tfport.startup.dataclass import dataclass
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-NAMES = {number: name for name, number in ONNX_TYPES.items()}
+NAMES = {number: name for name, number in (ONNX_TYPES | OTHER_TYPES).items()}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,6 +114,8 @@ class IslandValue:
     array: NDArray[Any] | None = None
     """The elements of a constant, which has no tensor yet; or expressions of unknown sizes."""
     dtype: str = "float32"
+    has_rank: bool = True
+    """Whether its sizes are known to be as many as these; only Flex ops read it otherwise."""
 
     @property
     def elements(self) -> Number:

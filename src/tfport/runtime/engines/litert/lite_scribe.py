@@ -7,12 +7,13 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfport.formats.lite.records import LiteFile, LiteOperator, LiteTensor, OperatorCode, Subgraph
+from tfport.formats.lite.records import CUSTOM, LiteFile, LiteOperator, LiteTensor, OperatorCode, Subgraph
 from tfport.formats.lite.schema import lite_schema
 from tfport.formats.lite.write import lite_bytes
 from tfport.runtime.engines.litert.island_node import IslandValue, NotInLite, plain_order
@@ -33,10 +34,13 @@ SCHEMA_VERSION = 3
 TYPES = {
     "float32": "FLOAT32", "int32": "INT32", "int64": "INT64", "uint8": "UINT8", "bool": "BOOL",
     "int8": "INT8", "int16": "INT16", "uint16": "UINT16", "uint32": "UINT32", "float16": "FLOAT16",
-    "float64": "FLOAT64",
+    "float64": "FLOAT64", "string": "STRING", "complex64": "COMPLEX64", "complex128": "COMPLEX128",
+    "resource": "RESOURCE", "variant": "VARIANT", "uint64": "UINT64", "bfloat16": "BFLOAT16",
 }  # fmt: skip
 
 
+MOST_TRANSPOSED = 5
+"""Axes that TRANSPOSE of every version moves."""
 FIRST = {"BROADCAST_TO": 2}
 """The first version of ops that have no version 1."""
 
@@ -92,6 +96,34 @@ class LiteScribe:
         outputs = [value.tensor for value in values]
         self.model.operator(op, inputs, outputs, OPTIONS.get(op, ""), options)
         return values
+
+    def effect(self, op: str, inputs: Sequence[int], **options: Any) -> None:
+        """An operator without results."""
+        self.model.operator(op, inputs, [], OPTIONS.get(op, ""), options)
+
+    def custom(
+        self,
+        name: str,
+        inputs: Sequence[int],
+        results: Sequence[tuple[Sequence[int | None] | None, str]],
+        options: bytes,
+    ) -> list[IslandValue]:
+        """A custom operator; the sizes of a result are None if its rank is unknown."""
+        values = []
+        for sizes, dtype in results:
+            tensor = self.model.tensor(sizes or (), dtype)
+            known = self._known(sizes or (), tensor)
+            values.append(
+                IslandValue(known, tensor, plain_order(known), dtype=dtype, has_rank=sizes is not None)
+            )
+            self.model.set_rank(tensor, sizes is not None)
+        self.model.custom(name, inputs, [value.tensor for value in values], options)
+        return values
+
+    def texts(self, array: NDArray[Any]) -> IslandValue:
+        """Constant strings."""
+        tensor = self.model.constant(string_data(array), array.shape, "string")
+        return IslandValue(array.shape, tensor, plain_order(array.shape), dtype="string")
 
     def _known(self, sizes: Sequence[Number | None], tensor: int) -> tuple[Number, ...]:
         return tuple(
@@ -167,8 +199,28 @@ class LiteScribe:
 
         if longer(value.order) == longer(order):
             return self.reshaped(value.tensor, value.sizes, order, value.dtype)
+        if len(order) > MOST_TRANSPOSED:
+            return self._moved_together(value, order)
         perm = self.ints(*(value.order.index(axis) for axis in order))
         return self.add("TRANSPOSE", [value.tensor, perm], value.sizes, order, value.dtype)
+
+    def _moved_together(self, value: IslandValue, order: tuple[int, ...]) -> IslandValue:
+        """A transposition of many axes: neighbors that stay together are one axis, and axes of 1 are none."""
+        groups: list[list[int]] = []
+        kept = [axis for axis in value.order if value.sizes[axis] != 1]
+        after = [axis for axis in order if value.sizes[axis] != 1]
+        for axis in kept:
+            before = after.index(axis) - 1
+            if groups and before >= 0 and after[before] == groups[-1][-1]:
+                groups[-1].append(axis)
+            else:
+                groups.append([axis])
+        sizes = [math.prod(value.sizes[axis] for axis in group) for group in groups]
+        perm = sorted(range(len(groups)), key=lambda number: after.index(groups[number][0]))
+        merged = self.reshaped(value.tensor, sizes, None, value.dtype)
+        results = [sizes[number] for number in perm]
+        moved = self.add("TRANSPOSE", [merged.tensor, self.ints(*perm)], results, dtype=value.dtype)
+        return self.reshaped(moved.tensor, value.sizes, order, value.dtype)
 
     # Sizes that depend on unknown ones
 
@@ -248,6 +300,9 @@ class LiteModelWriter:
         """Those of the programs, which are written when they are complete, before branches and bodies."""
         self._stored: dict[bytes, int] = {}
         """Buffers by the digest of what is in them."""
+        self.started: dict[Any, int] = {}
+        """Tables and variables that a subgraph fills, with their numbers."""
+        self._starts: list[int] = []
 
     def buffer(self, array: NDArray[Any]) -> int:
         contiguous = np.ascontiguousarray(array).reshape(-1)
@@ -260,8 +315,29 @@ class LiteModelWriter:
             self._stored[digest] = len(self.buffers) - 1
         return self._stored[digest]
 
+    def add_start(self, subgraph: Subgraph) -> None:
+        """Add a subgraph that runs once, before all programs."""
+        self._starts.append(len(self.subgraphs))
+        self.subgraphs.append(subgraph)
+
+    def call_starts(self, subgraph: Subgraph) -> None:
+        """Have a program run first what fills tables and variables."""
+        code = OperatorCode("CALL_ONCE", lite_schema().enums["BuiltinOperator"].numbers["CALL_ONCE"])
+        subgraph.operators[:0] = [
+            LiteOperator(code, (), (), {"init_subgraph_index": number}, OPTIONS["CALL_ONCE"])
+            for number in self._starts
+        ]
+
     def file(self) -> LiteFile:
         return LiteFile("", SCHEMA_VERSION, "", [], self.subgraphs, [], self.buffers, [])
+
+
+def string_data(array: NDArray[Any]) -> NDArray[np.uint8]:
+    """Strings as a file has them: their number, the offsets of all and of the end, then their bytes."""
+    parts = [bytes(text) for text in array.reshape(-1).tolist()]
+    offsets = np.cumsum([8 + 4 * len(parts), *map(len, parts)])
+    header = np.array([len(parts), *offsets], "<i4").tobytes()
+    return np.frombuffer(header + b"".join(parts), np.uint8)
 
 
 class SubgraphWriter:
@@ -291,11 +367,20 @@ class SubgraphWriter:
     def rank(self, tensor: int) -> int:
         return len(self._tensors[tensor].shape)
 
-    def constant(self, array: NDArray[Any]) -> int:
-        key = array.dtype.name, array.shape, self._file.buffer(array)
+    def set_rank(self, tensor: int, has_rank: bool) -> None:
+        self._tensors[tensor].has_rank = has_rank
+
+    def constant(self, array: NDArray[Any], shape: Sequence[int] | None = None, dtype: str = "") -> int:
+        """A constant with these elements; strings are bytes, with a shape and dtype of their own."""
+        shape, dtype = tuple(array.shape if shape is None else shape), dtype or array.dtype.name
+        key = dtype, shape, self._file.buffer(array)
         if key not in self._constants:
-            self._constants[key] = self.tensor(array.shape, array.dtype.name, key[-1])
+            self._constants[key] = self.tensor(shape, dtype, key[-1])
         return self._constants[key]
+
+    def custom(self, name: str, inputs: Sequence[int], outputs: Sequence[int], options: bytes) -> None:
+        code = OperatorCode(CUSTOM, self._numbers[CUSTOM], 1, name)
+        self._operators.append(LiteOperator(code, tuple(inputs), tuple(outputs), custom_options=options))
 
     def operator(
         self,

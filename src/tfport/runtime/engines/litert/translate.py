@@ -14,6 +14,7 @@ from tfport.runtime.engines.litert.rules import (
     control,
     convolution,
     elementwise,
+    hosted,
     moving,
     places,
     products,
@@ -21,8 +22,11 @@ from tfport.runtime.engines.litert.rules import (
     volumes,
     whole_axes,
 )
+from tfport.runtime.engines.litert.simplify import simplify
 from tfport.runtime.engines.litert.translator import ControlRule, GraphTranslator, Rule
+from tfport.runtime.hosted import DONE, OP
 from tfport.runtime.onnx.model import OnnxModel
+from tfport.runtime.program import Step
 from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -32,9 +36,12 @@ if TYPE_CHECKING:
 def _cast(out: LiteScribe, node: IslandNode) -> IslandValue:
     """XNNPACK has only floats, so LiteRT's own kernel computes it."""
     x, dtype = node.first, NAMES[node.attrs["to"]]
-    if dtype not in TYPES or x.dtype not in TYPES:
+    if not {dtype, x.dtype} <= CASTS:
         raise NotInLite(f"Cast from {x.dtype} to {dtype}")
     return out.cast(x, dtype)
+
+
+CASTS = frozenset(TYPES) - {"string", "resource", "variant"}
 
 
 def _convolution(out: LiteScribe, node: IslandNode) -> IslandValue:
@@ -42,11 +49,16 @@ def _convolution(out: LiteScribe, node: IslandNode) -> IslandValue:
     return volumes.volume_convolution(out, node) if is_volume else convolution.convolution(out, node)
 
 
+def _pooling(out: LiteScribe, node: IslandNode) -> IslandValue:
+    is_volume = len(node.first.sizes) == 5 and "kernel_shape" in node.attrs
+    return volumes.volume_pooling(out, node) if is_volume else convolution.pooling(out, node)
+
+
 RULES: dict[str, Rule] = {
     **dict.fromkeys(elementwise.BINARY, elementwise.binary),
     **dict.fromkeys(elementwise.UNARY, elementwise.unary),
     **dict.fromkeys(comparing.COMPARISONS, comparing.comparison),
-    **dict.fromkeys(convolution.OPS, convolution.pooling),
+    **dict.fromkeys(convolution.OPS, _pooling),
     **dict.fromkeys(whole_axes.REDUCTIONS, whole_axes.reduction),
     **dict.fromkeys(whole_axes.EXTREMES, whole_axes.extreme),
     **dict.fromkeys(recurrent.OPS, recurrent.recurrent),
@@ -103,7 +115,7 @@ RULES: dict[str, Rule] = {
     "Unsqueeze": moving.unsqueeze,
     "Where": comparing.choice,
 }
-CONTROL: dict[str, ControlRule] = {"If": control.branch, "Loop": control.loop}
+CONTROL: dict[str, ControlRule] = {"If": control.branch, "Loop": control.loop, OP: hosted.hosted}
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,13 +164,20 @@ def _is_limited(translator: GraphTranslator, proto: pb.NodeProto) -> bool:
     return proto.op_type == "Div" and translator.value(proto.input[1]).array is not None
 
 
-def lite_model(models: Mapping[str, OnnxModel]) -> tuple[LiteFile, list[str]]:
-    """A file with a signature for each model, and why nodes cannot be said, if some cannot."""
-    writer, reasons = LiteModelWriter(len(models), is_small=True), dict[str, None]()
+def lite_model(
+    models: Mapping[str, tuple[OnnxModel, Sequence[Step]]], *, allow_flex: bool = False
+) -> tuple[LiteFile, dict[str, dict[str, str]]]:
+    """A file with a signature for each model, and for each why nodes cannot be said, with their names.
+
+    Each model comes with its steps that ONNX does not have (`runtime.hosted`).
+    """
+    writer, every = LiteModelWriter(len(models), is_small=True), dict[str, dict[str, str]]()
     file = writer.file()
-    for number, (key, model) in enumerate(models.items()):
-        graph, out = model.model.graph, LiteScribe(writer)
-        translator = GraphTranslator(out, model.weights, RULES, CONTROL, reasons)
+    for number, (key, (model, steps)) in enumerate(models.items()):
+        graph, out, reasons = model.model.graph, LiteScribe(writer), every.setdefault(key, {})
+        translator = GraphTranslator(
+            out, model.weights, RULES, CONTROL, reasons, steps, allow_flex=allow_flex
+        )
         translator.constants(graph)
         inputs, outputs = {}, {}
         try:
@@ -167,13 +186,19 @@ def lite_model(models: Mapping[str, OnnxModel]) -> tuple[LiteFile, list[str]]:
                 translator.values[info.name], inputs[info.name] = value, value.tensor
             translator.translate(graph.node)
             if not reasons:
-                outputs = {info.name: out.plain(translator.value(info.name)) for info in graph.output}
+                shown = [info.name for info in graph.output if info.name != DONE]
+                outputs = {name: out.plain(translator.value(name)) for name in shown}
         except NotInLite as error:
-            reasons[str(error)] = None
+            reasons[str(error)] = ""
         ends = list(inputs.values()), list(outputs.values())
         writer.subgraphs[number] = out.model.subgraph(key, *ends)
         file.signatures.append(LiteSignature(key, number, inputs, outputs))
-    return file, list(reasons)
+    for subgraph in writer.subgraphs[: len(models)]:
+        writer.call_starts(subgraph)
+    failed = {key: reasons for key, reasons in every.items() if reasons}
+    if not failed:
+        simplify(file)
+    return file, failed
 
 
 def _input(out: LiteScribe, info: pb.ValueInfoProto) -> IslandValue:

@@ -23,8 +23,10 @@ from tfport.runtime.engines.litert.island_node import (
     constant_value,
 )
 from tfport.runtime.engines.litert.lite_scribe import LiteScribe
+from tfport.runtime.hosted import DOMAIN, STEP
 from tfport.runtime.onnx.known_results import KNOWN, OF_SIZES, NotKnown, known_result
-from tfport.runtime.size_expression import SizeExpression
+from tfport.runtime.program import Step
+from tfport.runtime.size_expression import Number, SizeExpression
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,19 +59,30 @@ class GraphTranslator:
         weights: Mapping[str, NDArray[Any]],
         rules: Mapping[str, Rule],
         control: Mapping[str, ControlRule],
-        reasons: dict[str, None] | None = None,
+        reasons: dict[str, str] | None = None,
+        steps: Sequence[Step] = (),
+        *,
+        allow_flex: bool = False,
     ) -> None:
         self.out, self.weights, self.rules, self.control = out, weights, rules, control
         self.values: dict[str, IslandValue | None] = {"": None}
+        self.steps, self.allow_flex = steps, allow_flex
+        """The steps of nodes that ONNX does not have, and whether they may be Flex ops."""
         self.reasons = reasons
-        """Where reasons are collected; None if the first one is raised."""
+        """Where reasons are collected, with the names of nodes; None if the first one is raised."""
         self._lost: set[str] = set()
         """Names of values that nodes without a translation would have."""
 
     def inner(self) -> GraphTranslator:
         """A translator of another subgraph of the same file."""
         return GraphTranslator(
-            LiteScribe(self.out.file), self.weights, self.rules, self.control, self.reasons
+            LiteScribe(self.out.file),
+            self.weights,
+            self.rules,
+            self.control,
+            self.reasons,
+            self.steps,
+            allow_flex=self.allow_flex,
         )
 
     def constants(self, graph: pb.GraphProto) -> None:
@@ -97,11 +110,16 @@ class GraphTranslator:
         except NotInLite as error:
             if self.reasons is None:
                 raise
-            self.reasons[f"`{proto.output[0].partition('#')[0]}` ({proto.op_type}): {error}"] = None
+            name, op = proto.output[0].partition("#")[0], self._op_of(proto)
+            self.reasons[f"`{name}` ({op}): {error}"] = name
             self._lost.update(proto.output)
             return ()
         self.values.update(zip(proto.output, results, strict=False))
         return results
+
+    def _op_of(self, proto: pb.NodeProto) -> str:
+        """The op for people: of TensorFlow for a step that ONNX does not have."""
+        return self.steps[attributes_of(proto)[STEP]].op if proto.domain == DOMAIN else proto.op_type
 
     def _value(self, name: str) -> IslandValue | None:
         if name not in self.values:
@@ -118,13 +136,17 @@ class GraphTranslator:
 
     def _is_possible(self, proto: pb.NodeProto) -> bool:
         op = proto.op_type
-        return not proto.domain and (op in self.rules or op in self.control or op in KNOWN or op in OF_SIZES)
+        return proto.domain == DOMAIN or (
+            not proto.domain and (op in self.rules or op in self.control or op in KNOWN or op in OF_SIZES)
+        )
 
     def _results(self, node: IslandNode, proto: pb.NodeProto) -> Sequence[IslandValue]:
         if not proto.domain and (known := known_value(node)) is not None:
             return [known]
-        if proto.domain or not (node.op in self.rules or node.op in self.control):
+        if proto.domain not in ("", DOMAIN) or not (node.op in self.rules or node.op in self.control):
             raise NotInLite(_no_rule(proto))
+        if proto.domain != DOMAIN and any(value is not None and not value.has_rank for value in node.inputs):
+            raise NotInLite(f"{node.op} of a value of unknown rank")
         if node.op in self.control:
             results = self.control[node.op](self, node)
         else:
@@ -166,7 +188,12 @@ def _of_sizes(node: IslandNode) -> IslandValue:
     sizes = node.first.sizes
     if node.op == "Size":
         return _sizes_value(np.array(node.first.elements, object))
-    return _sizes_value(_objects(sizes[node.attrs.get("start", 0) : node.attrs.get("end")]))
+    return shape_value(sizes[node.attrs.get("start", 0) : node.attrs.get("end")])
+
+
+def shape_value(sizes: Sequence[Number], dtype: str = "int64") -> IslandValue:
+    """A vector of sizes."""
+    return _sizes_value(_objects(sizes), dtype)
 
 
 def _of_expressions(node: IslandNode, arrays: Sequence[NDArray[Any] | None]) -> IslandValue | None:

@@ -42,7 +42,8 @@ def convolution_of_enlarged(
 ) -> Sequence[Operand]:
     """A transposed convolution of the small image, where there is one; itself otherwise."""
     x, weights = inputs
-    if _may_be_transposed(x, weights, attrs):
+    is_file = tracer.hosted is not None  # which would be larger: the new weights are more
+    if not is_file and _may_be_transposed(x, weights, attrs):
         expand = tracer.traced.get(x)
         if expand is None or expand.step.op != "ExpandDims":
             expand = None  # of a 1-D convolution

@@ -178,11 +178,13 @@ def _common(first: list[int | None], second: list[int | None]) -> list[int | Non
 
 
 def _first_row(t: GraphTranslator, sizes: Sequence[int | None], dtype: str) -> IslandValue:
-    """What is there before anything is collected: a row, as WHILE takes no empty tensors."""
-    if None in sizes:
-        raise NotInLite("Loop that collects results of unknown size")
+    """What is there before anything is collected: a row, as WHILE takes no empty tensors.
+
+    If the size of a row is unknown, it has one element, which is repeated when that is known.
+    """
     zero = t.out.array(np.zeros((), dtype))
-    return t.out.add("FILL", [t.out.ints(1, *(size or 0 for size in sizes)), zero], (1, *sizes), dtype=dtype)
+    known = [1 if size is None else size for size in sizes]
+    return t.out.add("FILL", [t.out.ints(1, *known), zero], (1, *sizes), dtype=dtype)
 
 
 def _other_rows(t: GraphTranslator, value: IslandValue) -> IslandValue:
@@ -252,9 +254,13 @@ class LiteLoopBody:
 
 
 def _joined_to(out: LiteScribe, collected: IslandValue, value: IslandValue) -> IslandValue:
+    """What is collected with a row more; what was there first gets the size of a row if that is unknown."""
     tensor = out.as_tensor(value)
     row = out.reshaped(out.plain(tensor), (1, *value.sizes), None, value.dtype)
     sizes = (None, *collected.sizes[1:])
+    if not all(isinstance(size, int) for size in collected.sizes[1:]):
+        wanted = (collected.sizes[0], *value.sizes)
+        collected = out.add("BROADCAST_TO", [collected.tensor, out.sizes(wanted)], wanted, dtype=value.dtype)
     return out.add("CONCATENATION", [collected.tensor, row.tensor], sizes, dtype=value.dtype, axis=0)
 
 

@@ -94,6 +94,9 @@ def same_pads(size: Number, length: int, stride: int, dilation: int) -> tuple[in
 
 def convolution(out: LiteScribe, node: IslandNode) -> IslandValue:
     x, weights = node.first, _with_rows(node.value(1).constant())
+    if not isinstance(x.sizes[1], int):  # the weights know it
+        known = weights.shape[1] * node.attrs.get("group", 1)
+        x = replace(x, sizes=(x.sizes[0], known, *x.sizes[2:]))
     height, width, channels = image_sizes(x)
     groups, results = node.attrs.get("group", 1), len(weights)
     windows = lite_windows(node, (height, width), node.value(1).sizes[2:])

@@ -66,6 +66,8 @@ ERF_BELOW = (
 def unary(out: LiteScribe, node: IslandNode) -> IslandValue:
     if node.op == "LeakyRelu":
         return _of_elements(out, "LEAKY_RELU", node.first, alpha=node.attrs.get("alpha", LEAKY_ALPHA))
+    if node.op == "Abs" and node.first.dtype == "int64":  # ABS has no kernel for it
+        return _two(out, "MAXIMUM", node.first, _of_elements(out, "NEG", node.first))
     return _of_elements(out, UNARY[node.op], node.first)
 
 

@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from tfport.runtime.engines.litert.island_node import IslandNode, IslandValue, NotInLite, channels_last
 from tfport.runtime.engines.litert.lite_scribe import LiteScribe
 from tfport.runtime.size_expression import Number, SizeExpression
@@ -209,12 +211,25 @@ def split(out: LiteScribe, node: IslandNode) -> list[IslandValue]:
             raise NotInLite("Split of an unknown size")
         length = -(-size // node.outputs)
         lengths = [min(length, size - length * number) for number in range(node.outputs)]
+    if out.file.is_small and len(lengths) > 1:  # XNNPACK, which gets islands, has no such operator
+        return _split(out, x, axis, lengths)
     parts, begins, sizes = [], [0] * len(x.sizes), list(x.sizes)
     for length in lengths:
         sizes[axis] = length
         parts.append(_part(out, x, begins, sizes))
         begins[axis] += length
     return parts
+
+
+def _split(out: LiteScribe, x: IslandValue, axis: int, lengths: Sequence[int]) -> list[IslandValue]:
+    results = [
+        ([length if a == axis else size for a, size in enumerate(x.sizes)], x.dtype) for length in lengths
+    ]
+    at = out.array(np.array(x.position(axis), np.int32))
+    if len(set(lengths)) == 1:
+        return out.add_all("SPLIT", [at, x.tensor], results, x.order, num_splits=len(lengths))
+    tensors = [x.tensor, out.ints(*lengths), at]
+    return out.add_all("SPLIT_V", tensors, results, x.order, num_splits=len(lengths))
 
 
 def pad(out: LiteScribe, node: IslandNode) -> IslandValue:

@@ -95,12 +95,29 @@ def numbers(out: LiteScribe, node: IslandNode) -> IslandValue:
     is_plain = start.array is not None and step.array is not None
     starts_at_zero = is_plain and not start.constant().any() and (step.constant() == 1).all()
     dtype = start.dtype
+    is_short = dtype == "int64" and all(map(_fits_int32, values))
+    if is_short:  # only newer interpreters have ranges of int64
+        values = [_as_int32(out, value) for value in values]
     tensors = [out.plain(value) for value in values]
     length = None
     if starts_at_zero and limit.is_of_sizes:
         assert limit.array is not None
         length = limit.array.reshape(-1)[0]
-    return out.add("RANGE", tensors, (length,), dtype=dtype)
+    result = out.add("RANGE", tensors, (length,), dtype=values[0].dtype)
+    return out.cast(result, dtype)
+
+
+def _fits_int32(value: IslandValue) -> bool:
+    """Whether all its numbers are sizes, or small constants."""
+    if value.array is None or value.is_of_sizes:
+        return value.is_of_sizes
+    return bool((np.abs(value.array) <= np.iinfo(np.int32).max).all())
+
+
+def _as_int32(out: LiteScribe, value: IslandValue) -> IslandValue:
+    if value.is_of_sizes:
+        return out.cast(out.computed(value), "int32")
+    return constant_value(value.constant().astype(np.int32))
 
 
 def nonzero(out: LiteScribe, node: IslandNode) -> IslandValue:

@@ -1,0 +1,231 @@
+"""Make the subgraphs of a TensorFlow Lite file smaller, as the converter does: fewer operators, same answers.
+
+Sums with and products by a number for each channel become the bias and weights of the operator before, and
+limits its activation; of two reshapes in a row the first goes. Operators that nothing reads are removed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfport.formats.lite.records import LiteFile, LiteOperator, LiteTensor, Subgraph
+from tfport.startup.dataclass import dataclass, replace
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+WEIGHTS, BIAS, AXIS = 0, 1, 2
+LINEAR: dict[str, tuple[int, int, int]] = {
+    "CONV_2D": (1, 2, 0), "DEPTHWISE_CONV_2D": (1, 2, 3), "FULLY_CONNECTED": (1, 2, 0), "CONV_3D": (1, 2, 4),
+    "TRANSPOSE_CONV": (1, 3, 0), "CONV_3D_TRANSPOSE": (1, 3, 3),
+}  # fmt: skip
+"""The inputs with the weights and the bias, and the axis of the channels in the weights."""
+ACTIVATIONS = {"RELU": "RELU", "RELU6": "RELU6", "RELU_N1_TO_1": "RELU_N1_TO_1"}
+ACTIVATED = frozenset(
+    ["ADD", "AVERAGE_POOL_2D", "CONV_2D", "CONV_3D", "DEPTHWISE_CONV_2D", "DIV", "FULLY_CONNECTED",
+     "MAX_POOL_2D", "MUL", "SUB"]
+)  # fmt: skip
+"""Operators that may end with an activation in every version that has one."""
+SMALL = 2**16
+"""Buffers of up to this many bytes are compared; larger ones were before."""
+ACTIVATION = "fused_activation_function"
+EFFECTS = frozenset(
+    [
+        "ASSIGN_VARIABLE",
+        "CALL_ONCE",
+        "CUSTOM",
+        "HASHTABLE_IMPORT",
+        "IF",
+        "READ_VARIABLE",
+        "VAR_HANDLE",
+        "WHILE",
+    ]
+)
+"""Operators that stay even if nothing reads their results."""
+
+
+def simplify(file: LiteFile) -> None:
+    """Simplify all subgraphs of a file in place, and drop what is no longer used."""
+    for graph in file.subgraphs:
+        _Simplifier(file, graph).run()
+    _renumber_buffers(file)
+
+
+@dataclass
+class _Simplifier:
+    file: LiteFile
+    graph: Subgraph
+
+    def run(self) -> None:
+        self._drop_unread()
+        self._index()
+        for node in list(self.graph.operators):
+            self._visit(node)
+        self._drop_unread()
+        self._renumber_tensors()
+
+    def _index(self) -> None:
+        operators = self.graph.operators
+        self.readers = Counter(index for node in operators for index in node.inputs)
+        self.readers.update(self.graph.outputs)
+        self.makers = {index: node for node in operators for index in node.outputs}
+
+    def _visit(self, node: LiteOperator) -> None:
+        op = node.code.op
+        if op in ACTIVATIONS:
+            self._activate(node)
+        elif op in ("ADD", "SUB", "MUL"):
+            self._fold(node)
+        elif op == "RESHAPE":
+            self._reshape(node)
+
+    def _before(self, index: int) -> LiteOperator | None:
+        """The operator that computes a tensor which nothing else reads."""
+        node = self.makers.get(index)
+        return node if node is not None and self.readers[index] == 1 and len(node.outputs) == 1 else None
+
+    def _activate(self, node: LiteOperator) -> None:
+        before = self._before(node.inputs[0])
+        if before is None or before.code.op not in ACTIVATED or not _is_plain(before):
+            return
+        if self._tensor(node.inputs[0]).type == "FLOAT32":
+            before.options[ACTIVATION] = ACTIVATIONS[node.code.op]
+            self._merge(before, node)
+
+    def _fold(self, node: LiteOperator) -> None:
+        """A constant for each channel into the weights and the bias."""
+        for number in (0, 1) if node.code.op != "SUB" else (0,):
+            before, constant = self._before(node.inputs[number]), self._constant(node.inputs[1 - number])
+            if before is None or before.code.op not in LINEAR or constant is None or not _is_plain(before):
+                continue
+            at_weights, at_bias, axis = LINEAR[before.code.op]
+            weights = self._constant(before.inputs[at_weights])
+            result = self._tensor(node.outputs[0])
+            if weights is None or result.shape != self._tensor(node.inputs[number]).shape:
+                continue
+            channels = weights.shape[axis]
+            if constant.ndim > len(result.shape) or constant.size not in (1, channels):
+                continue
+            if constant.size > 1 and constant.shape[-1] != channels:
+                continue
+            bias = self._bias(before, at_bias, channels)
+            if bias is None:
+                continue
+            number_each = np.broadcast_to(constant.reshape(-1), (channels,))
+            if node.code.op == "MUL":
+                if self.readers[before.inputs[at_weights]] > 1:
+                    continue
+                factor = number_each.reshape([-1 if i == axis else 1 for i in range(weights.ndim)])
+                self._set(before, at_weights, weights * factor)
+                bias = bias * number_each
+            else:
+                bias = bias + (number_each if node.code.op == "ADD" else -number_each)
+            self._set(before, at_bias, bias.astype(np.float32))
+            if _is_active(node):
+                before.options[ACTIVATION] = node.options[ACTIVATION]
+            self._merge(before, node)
+            return
+
+    def _reshape(self, node: LiteOperator) -> None:
+        before = self.makers.get(node.inputs[0])
+        while before is not None and before.code.op == "RESHAPE":
+            self.readers[node.inputs[0]] -= 1
+            node.inputs = (before.inputs[0], *node.inputs[1:])
+            self.readers[before.inputs[0]] += 1
+            before = self.makers.get(before.inputs[0])
+
+    def _merge(self, before: LiteOperator, node: LiteOperator) -> None:
+        """Let an operator compute what the one after it did."""
+        before.outputs = node.outputs
+        self.makers[node.outputs[0]] = before
+        self.graph.operators.remove(node)
+
+    # Tensors
+
+    def _tensor(self, index: int) -> LiteTensor:
+        return self.graph.tensors[index]
+
+    def _constant(self, index: int) -> NDArray[Any] | None:
+        """The elements of a constant of float32."""
+        if index < 0:
+            return None
+        tensor = self._tensor(index)
+        data = self.file.buffers[tensor.buffer] if tensor.buffer else b""
+        if tensor.type != "FLOAT32" or not len(data):
+            return None
+        return np.frombuffer(data, np.float32).reshape(tensor.shape)
+
+    def _bias(self, node: LiteOperator, at: int, channels: int) -> NDArray[Any] | None:
+        """The bias; zeros if there is none, None if it is computed."""
+        if at >= len(node.inputs) or node.inputs[at] < 0:
+            return np.zeros(channels, np.float32)
+        return self._constant(node.inputs[at])
+
+    def _set(self, node: LiteOperator, at: int, array: NDArray[Any]) -> None:
+        self.file.buffers.append(np.ascontiguousarray(array, np.float32).reshape(-1).data.cast("B"))
+        tensor = LiteTensor(
+            f"{len(self.graph.tensors)}", "FLOAT32", array.shape, len(self.file.buffers) - 1, has_rank=True
+        )
+        self.graph.tensors.append(tensor)
+        inputs = [*node.inputs, *[-1] * (at + 1 - len(node.inputs))]
+        inputs[at] = len(self.graph.tensors) - 1
+        self.readers[inputs[at]] += 1
+        node.inputs = tuple(inputs)
+
+    def _drop_unread(self) -> None:
+        needed = set(self.graph.outputs)
+        kept = []
+        for node in reversed(self.graph.operators):
+            if node.code.op in EFFECTS or not needed.isdisjoint(node.outputs):
+                kept.append(node)
+                needed.update(node.inputs)
+        self.graph.operators[:] = kept[::-1]
+
+    def _renumber_tensors(self) -> None:
+        graph = self.graph
+        used = {*graph.inputs, *graph.outputs}
+        for node in graph.operators:
+            used.update(node.inputs, node.outputs, node.intermediates)
+        order = sorted(index for index in used if index >= 0)
+        new = {old: number for number, old in enumerate(order)} | {-1: -1}
+        graph.tensors[:] = [graph.tensors[index] for index in order]
+        graph.inputs, graph.outputs = (tuple(new[i] for i in ends) for ends in (graph.inputs, graph.outputs))
+        for node in graph.operators:
+            node.inputs, node.outputs = (tuple(new[i] for i in ends) for ends in (node.inputs, node.outputs))
+            node.intermediates = tuple(new[i] for i in node.intermediates)
+        number = self.file.subgraphs.index(graph)
+        for signature in self.file.signatures:
+            if signature.subgraph == number:
+                signature.inputs = {name: new[index] for name, index in signature.inputs.items()}
+                signature.outputs = {name: new[index] for name, index in signature.outputs.items()}
+
+
+def _is_active(node: LiteOperator) -> bool:
+    return bool(node.options.get(ACTIVATION, "NONE") != "NONE")
+
+
+def _is_plain(node: LiteOperator) -> bool:
+    return not _is_active(node)
+
+
+def _renumber_buffers(file: LiteFile) -> None:
+    """Drop buffers that no tensor uses, and all but one of equal ones."""
+    used = {0, *(tensor.buffer for graph in file.subgraphs for tensor in graph.tensors)}
+    used |= {buffer for _, buffer in file.metadata}
+    order, new, seen = list[int](), dict[int, int](), dict[bytes, int]()
+    for old in sorted(used):
+        content = bytes(file.buffers[old]) if 0 < len(file.buffers[old]) <= SMALL else b""
+        if content in seen:
+            new[old] = seen[content]
+            continue
+        new[old] = len(order)
+        order.append(old)
+        if content:
+            seen[content] = new[old]
+    for graph in file.subgraphs:
+        graph.tensors[:] = [replace(tensor, buffer=new[tensor.buffer]) for tensor in graph.tensors]
+    file.buffers[:] = [file.buffers[index] for index in order]
+    file.metadata[:] = [(name, new[buffer]) for name, buffer in file.metadata]

@@ -1,0 +1,109 @@
+"""Run what `tfport export --for tflite-runtime==…` writes in those real interpreters.
+
+    python tools/lite_old_interpreters.py PYTHON…     Pythons that have tflite-runtime, each of one release
+    python tools/lite_old_interpreters.py page        write docs/evidence/lite_old_interpreters.md
+
+The models are recorded ones and those of published packages (`tools/real_models.py`). The comparison is that
+of every export, with the outputs of the model in tfport's runtime: docs/evidence/lite_old_interpreters.json.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import real_models
+
+ROOT = Path(__file__).parent.parent
+DATA = ROOT / "docs" / "evidence" / "lite_old_interpreters.json"
+RECORDED = (
+    "custom_gradient", "frozen", "functional_loops", "keras_functional", "keras_lstm", "keras_sequential",
+    "nested_functions", "tensor_lists",
+)  # fmt: skip
+PUBLISHED = (
+    "bilimusic-0.1.2/bilimusic/models/LapSRN_x2.pb",
+    "brainhance-0.0.1/brainhance/saved_models/dHCP",
+    "deepextractor-0.1.4/deepextractor/assets/cdvgan",
+    "ethome-ml-0.6.2/ethome/features/pretrained_models/task1_model_fold_0/the_model",
+    "iris-emotion-0.2.0/iris_emotion/SA_Model_Final_v8",
+    "nijiflow-0.1.0/nijiflow/models/nijinet_v1_1.0_224.graphdef.pb",
+    "timestamp2vec-1.0.0/timestamp2vec/encoder_VAE",
+    "ultrastar-pitch-0.81/ultrastar_pitch/binaries/tf2_256_96_12_astft_pca.model",
+)
+RELEASE = "import pkg_resources as p; print(p.get_distribution('tflite-runtime').version)"
+
+
+def models() -> dict[str, Path]:
+    sys.path.insert(0, str(ROOT))
+    from tests.recorded_models import path_of
+
+    return {name: Path(path_of(name)) for name in RECORDED} | {
+        name: real_models.CACHE / name for name in PUBLISHED
+    }
+
+
+def outcome(path: Path, release: str, python: str) -> str:
+    import tfport
+    from tfport.atlas.resolve.targets import resolve_targets
+    from tfport.fix.lite.export import export_lite
+    from tfport.fix.options import FixOptions
+
+    model = tfport.load(path)
+    names = list(model.signatures)
+    chosen = ("serving_default" if "serving_default" in names else names[0],) if names else None
+    (target,) = resolve_targets(f"tflite-runtime=={release}")
+    try:
+        fixed = export_lite(
+            model, target, "m.tflite", FixOptions(signatures=chosen, pythons=(python,), allow_lossy=False)
+        )
+    except tfport.Error as error:
+        return f"refused: {str(error).removeprefix(f'{path}: ')[:200]}"
+    if fixed.verification is None:
+        return f"refused: {fixed.remaining[0][:200]}"
+    there = [c for c in fixed.verification.comparisons if "tflite-runtime" in c.runner]
+    stopped = [c.stopped for c in there if c.stopped]
+    if stopped:
+        return f"not loaded: {stopped[0][:200]}"
+    return f"{there[0].verdict}, {there[0].answered} inputs" if there else "not run"
+
+
+def run(python: str) -> None:
+    release = subprocess.run(
+        [python, "-c", RELEASE], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    for name, path in models().items():
+        results = json.loads(DATA.read_text()) if DATA.exists() else {}
+        results.setdefault(name, {})[release] = found = outcome(path, release, python)
+        DATA.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n")
+        print(name, release, found, flush=True)
+
+
+def page() -> None:
+    results = json.loads(DATA.read_text())
+    releases = sorted({r for row in results.values() for r in row}, key=lambda r: [*map(int, r.split("."))])
+    lines = [
+        "# Exports in old interpreters",
+        "",
+        "`tools/lite_old_interpreters.py` writes each model with `tfport export --for tflite-runtime==…` and",
+        "runs the file in that release, from the package index. The index has no release before 2.7.0.",
+        "",
+        f"| model | {' | '.join(releases)} |",
+        f"|---|{'---|' * len(releases)}",
+    ]
+    lines += [
+        f"| {n} | {' | '.join(row.get(r, '-') for r in releases)} |" for n, row in sorted(results.items())
+    ]
+    DATA.with_suffix(".md").write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    match sys.argv[1:]:
+        case ["page"]:
+            page()
+        case [_, *_] as pythons:
+            for each in pythons:
+                run(each)
+        case _:
+            sys.exit(__doc__)
