@@ -40,7 +40,8 @@ def test_triton(tmp_path, capsys):
     ("arguments", "message"),
     [
         (["-o", "saved", "--layout", "torch"], "saved: --layout is for weights, not for a SavedModel"),
-        (["-o", "m.onnx", "--tolerance", "0"], "m.onnx: --tolerance is for FILE.tflite, not for FILE.onnx"),
+        (["-o", "m.onnx", "--tolerance", "0"],
+         "m.onnx: --tolerance is for FILE.tflite, --format tfjs and --format tfjs-layers, not for FILE.onnx"),
         (["-o", "m.pb", "--quantize", "uint8"],
          "m.pb: --quantize is for --format tfjs and --format tfjs-layers, not for FILE.pb"),
         (["-o", "web", "--format", "tfjs", "--weights", "int8"],

@@ -5,8 +5,9 @@
 For each release: the ops of its converter package (`dist/operations/op_list`), its Keras classes, the
 kernels that each backend registers (`tf.getKernelsForBackend`), and for each op the kernels that it calls
 and whether it answers as TensorFlow does, on the recorded cases of the tests: one node with its inputs.
-They run on the backend `cpu`, which has the most kernels. The facts are kept in
-`src/tfport/atlas/tfjs/releases.json`; `tfport.atlas.tfjs.releases` says how to read them.
+They run on the backend `cpu`, which has the most kernels, and on `wasm`, where some types have other
+answers. The facts are kept in `src/tfport/atlas/tfjs/releases.json`; `tfport.atlas.tfjs.releases` says how to
+read them.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +113,9 @@ PLUGIN = "tfdf"
 """The category of ops that another package implements."""
 
 
+OWN_TYPES = {"float32", "int32", "bool", "string", "complex64", "int64"}
+
+
 class OpFacts:
     """What the cases of an op show in one release."""
 
@@ -121,6 +125,7 @@ class OpFacts:
         self.errors: list[str] = []
         self.outcomes: set[str] = set()
         self.values: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+        """The outcomes of the cases with each value of an attribute: `right`, `wrong`, or an error."""
         self.outputs: int | None = None
         """How many outputs it has, if fewer than in TensorFlow."""
 
@@ -132,24 +137,37 @@ class OpFacts:
         for name, value in attrs.items():
             if isinstance(value, DType | str | bytes | bool):
                 text = value.decode(errors="replace") if isinstance(value, bytes) else str(value)
-                self.values[name][text].add(outcome)
+                self.values[name][text].add(error if outcome == FAILS else outcome)
 
     @property
     def refused(self) -> dict[str, list[str]]:
         """The values of attributes for which no case is right, although one with another value is.
 
-        Numbers of a type may be wrong at the edges of it; then only an error counts.
+        Numbers of a type may be wrong at the edges of it; then only an error counts, and only one that
+        the types which work do not have in other cases.
         """
         found = {}
         for name, values in self.values.items():
-            right = [value for value, outcomes in values.items() if RIGHT in outcomes]
-            is_type = not {"float32", "int32", "bool", "string", "complex64", "int64"}.isdisjoint(values)
+            right = [outcomes for outcomes in values.values() if RIGHT in outcomes]
+            about_others = {WRONG}.union(*right)
+            is_type = not OWN_TYPES.isdisjoint(values)
             bad = [
                 value
                 for value, outcomes in values.items()
-                if RIGHT not in outcomes and (FAILS in outcomes or not is_type or value == "bool")
+                if RIGHT not in outcomes and (outcomes - about_others or not is_type or value == "bool")
             ]
             if right and bad and (is_type or not any(len(value) > 8 for value in values)):
+                found[name] = sorted(bad)
+        return found
+
+    def refused_here(self, cpu: OpFacts) -> dict[str, list[str]]:
+        """The values for which no case is right, although one is on the backend cpu."""
+        found = {}
+        for name, values in self.values.items():
+            bad = [
+                v for v, outcomes in values.items() if RIGHT not in outcomes and RIGHT in cpu.values[name][v]
+            ]
+            if bad and RIGHT in self.outcomes:
                 found[name] = sorted(bad)
         return found
 
@@ -159,6 +177,18 @@ class OpFacts:
         if RIGHT in self.outcomes or not self.outcomes:
             return ""
         return self.errors[0] if FAILS in self.outcomes else "wrong"
+
+
+def share_refusals(entry: dict[str, Any], facts: OpFacts, others: Iterable[dict[str, Any]]) -> None:
+    """Refuse types that an op was not tried with, and that others with the same kernels refuse."""
+    alike = [other for other in others if other is not entry and other.get("kernels") == entry.get("kernels")]
+    for key in ("refused", "wasm") if entry.get("kernels") else ():
+        for other in alike:
+            for name, values in other.get(key, {}).items():
+                new = [v for v in values if v in OWN_TYPES and v not in facts.values[name]]
+                if new and facts.values[name]:
+                    known = entry.setdefault(key, {})
+                    known[name] = sorted({*known.get(name, ()), *new})
 
 
 def facts_of(version: str, backend: str, ops: set[str], folder: Path) -> dict[str, OpFacts]:
@@ -202,15 +232,18 @@ def main(*versions: str) -> None:
             on_wasm = facts_of(version, "wasm", ops, Path(folder))
         entries: dict[str, Any] = {}
         for op in sorted(ops):
-            of_op = facts.get(op, OpFacts())
+            of_op, here = facts.get(op, OpFacts()), on_wasm.get(op, OpFacts())
             entry = {
                 "kernels": sorted(of_op.kernels or ()),
                 "refused": of_op.refused,
-                "wasm": on_wasm.get(op, OpFacts()).refused,
+                "wasm": here.refused_here(of_op),
+                "wasm_problem": here.problem if RIGHT in of_op.outcomes else "",
                 "outputs": of_op.outputs,
                 "problem": of_op.problem,
             }
             entries[op] = {name: value for name, value in entry.items() if value}
+        for op, entry in entries.items():
+            share_refusals(entry, facts.get(op, OpFacts()), entries.values())
         releases[version] = {"kernels": lists["kernels"], "layers": lists["layers"], "ops": entries}
     ordered = dict(sorted(releases.items(), key=lambda item: [int(part) for part in item[0].split(".")]))
     RECORD.write_text(json.dumps({"releases": ordered}, indent=0, separators=(",", ":")) + "\n")

@@ -1,12 +1,13 @@
 """Export models as TensorFlow.js models, run each in the real TensorFlow.js, and compare with the original.
 
-    python tools/tfjs/proof.py [--official PYTHON] [--records FILE] MODEL…
+    python tools/tfjs/proof.py [--official PYTHON] [--backends LIST] [--records FILE] MODEL…
 
 Each model is exported by the command line, in a process of its own. A written model runs with ten generated
 inputs in Node (4.22.0 on cpu and wasm, 3.21.0 on wasm or cpu) and in Chromium (4.22.0 on webgl), where
 `check` says that it runs, and its answers are compared with those of the original in tfport. A backend has
-a minute: slow ones get fewer inputs, and the record says how many. `--official` names a Python with the
-official `tensorflowjs` converter, whose files run in the same way, on one backend.
+15 seconds: slow ones get fewer inputs, and the record says how many. `--official` names a Python with the
+official `tensorflowjs` converter, whose files run in the same way, on one backend. A run adds to the record
+of a model what it measured, so that `--backends webgl` can come later.
 The outcomes are kept in a file, by model: written, refused with the reason, or wrong.
 """
 
@@ -20,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,9 +40,11 @@ HERE = Path(__file__)
 NEWEST, OLDER = "4.22.0", "3.21.0"
 MOST_SECONDS = 300
 """Of a conversion."""
-MOST_SECONDS_OF_BACKEND = 60
+MOST_SECONDS_OF_BACKEND = 15
 MOST_SECONDS_OF_MODEL = 1200
 MOST_TRIALS = 10
+BACKENDS = ("wasm", "cpu", "older", "webgl")
+"""`older` is a release before, on wasm or cpu."""
 RTOL, ATOL = 1e-3, 1e-4
 WRITTEN, REFUSED, WRONG, FAILED = "written", "refused", "wrong", "failed"
 Call = tuple[dict[str, Any], dict[str, Any]]
@@ -91,14 +94,15 @@ def is_same(ours: Any, theirs: Any) -> bool:
     return bool(np.allclose(a, b, rtol=RTOL, atol=max(ATOL, RTOL * scale / 10), equal_nan=True))
 
 
-def backends(written: Model) -> Iterator[tuple[str, str]]:
+def backends(written: Model, asked: Sequence[str] = BACKENDS) -> Iterator[tuple[str, str]]:
     """The releases and backends that run a written model, by `check`."""
 
     def runs(version: str, backend: str) -> bool:
-        return tfport.check(written, on=f"tfjs[{backend}]=={version}").verdict == "runs"
+        return backend in asked and tfport.check(written, on=f"tfjs[{backend}]=={version}").verdict == "runs"
 
     yield from [(NEWEST, backend) for backend in ("wasm", "cpu") if runs(NEWEST, backend)]
-    yield from [(OLDER, backend) for backend in ("wasm", "cpu") if runs(OLDER, backend)][:1]
+    if "older" in asked:
+        yield from [(OLDER, backend) for backend in ("wasm", "cpu") if runs(OLDER, backend)][:1]
     yield from [(NEWEST, "webgl")] if runs(NEWEST, "webgl") else []
 
 
@@ -176,7 +180,7 @@ def exported(source: str, kind: str, out: Path) -> tuple[int, dict[str, Any]]:
     return code, {**costs, **({"outcome": WRITTEN} if code == 0 else refused)}
 
 
-def one(source: str, official: str | None) -> Iterator[dict[str, Any]]:
+def one(source: str, official: str | None, asked: Sequence[str]) -> Iterator[dict[str, Any]]:
     """The record of a model, more complete each time."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -198,7 +202,7 @@ def one(source: str, official: str | None) -> Iterator[dict[str, Any]]:
                 converted["answers"] = by_first_backend(folder, "official", theirs, model, signature, known)
         if source.endswith((".h5", ".keras")):
             record["layers"] = as_layers(source, folder / "layers", model, signature)
-        for version, backend in backends(copy) if known else ():
+        for version, backend in backends(copy, asked) if known else ():
             browser = backend == "webgl"
             runtime = ChromiumPage(version, backend, folder) if browser else NodeProcess(version, backend)
             (ours,) = copy.signatures.values()
@@ -264,23 +268,24 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("models", nargs="+")
     parser.add_argument("--official")
+    parser.add_argument("--backends", default=",".join(BACKENDS))
     parser.add_argument("--records", type=Path, default=Path("tfjs.json"))
     parser.add_argument("--one", action="store_true", help="print the record of one model")
     args = parser.parse_args()
     if args.one:
-        for record in one(args.models[0], args.official):
+        for record in one(args.models[0], args.official, args.backends.split(",")):
             print(json.dumps(record), flush=True)
         return
     records = json.loads(args.records.read_text()) if args.records.exists() else {}
     for model in args.models:
-        command = [sys.executable, str(HERE), "--one", model]
+        command = [sys.executable, str(HERE), "--one", model, "--backends", args.backends]
         command += ["--official", args.official] if args.official else []
         code, text, _ = measured(command, MOST_SECONDS_OF_MODEL)
         found = [json.loads(line) for line in text.splitlines() if line.startswith('{"')]
         record = found[-1] if found else {"outcome": "tool failed"}
         if code:
             record["tool"] = text.strip().splitlines()[-1][-300:] if text.strip() else str(code)
-        records[model] = record
+        records[model] = {**records.get(model, {}), **record}
         print(model, json.dumps(record), flush=True)
         args.records.write_text(json.dumps(records, indent=1, sort_keys=True) + "\n")
 

@@ -45,12 +45,12 @@ OPTIONS = {
         {"choices": ("float16", "int8"), "help": "store the weights of a .tflite file in fewer bits"},
     ),
     "--tolerance": FormatOption(
-        (LITE,),
+        (LITE, TFJS, TFJS_LAYERS),
         {
             "type": float,
             "metavar": "X",
             "help": "largest difference of outputs, relative to their largest number, for --weights "
-            "(default: 0.05)",
+            "and --quantize (default: 0.05)",
         },
     ),
     "--quantize": FormatOption(
@@ -88,7 +88,8 @@ def format_of(args: argparse.Namespace) -> str:
         value = getattr(args, flag.removeprefix("--").replace("-", "_"))
         is_used = value is not None and value is not False and value != []
         if is_used and kind not in option.formats:
-            expected = " and ".join(NAMES[name] for name in option.formats)
+            *first, last = [NAMES[name] for name in option.formats]
+            expected = f"{', '.join(first)} and {last}" if first else last
             raise Error(f"{args.output}: {flag} is for {expected}, not for {NAMES[kind]}")
     return kind
 

@@ -101,9 +101,9 @@ def _tfjs(args: argparse.Namespace) -> int:
         options = options_of(args)
         fixed: Fixed
         if args.format == TFJS_LAYERS:
-            fixed = fix_tfjs_layers(model, target.tfjs, options, progress, quantization)
+            fixed = fix_tfjs_layers(model, target, options, progress, quantization, args.tolerance)
         else:
-            fixed = fix_tfjs(model, target, options, progress, quantization)
+            fixed = fix_tfjs(model, target, options, progress, quantization, args.tolerance)
         save_certified(fixed, args)
     return show_fixed(fixed, args)
 

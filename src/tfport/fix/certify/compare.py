@@ -155,6 +155,10 @@ class OutputDifference:
     judged_as: str = ""
     """The dtype whose tolerances were used: the narrowest on the way to the output."""
     worst: WorstElement | None = None
+    rows: int = 0
+    """Rows along the last axis, of two elements or more; counted if a loss of accuracy is allowed."""
+    same_argmax: int = 0
+    """Rows whose largest element has the same index on both sides."""
 
     @property
     def alike(self) -> bool:
@@ -180,6 +184,8 @@ class OutputDifference:
             max(self.atol, other.atol),
             self.judged_as or other.judged_as,
             max((d.worst for d in (self, other) if d.worst), key=lambda w: w.excess, default=None),
+            self.rows + other.rows,
+            self.same_argmax + other.same_argmax,
         )
 
 
@@ -272,6 +278,9 @@ def _floats(
         difference = replace(difference, largest=float(size[np.isfinite(size)].max(initial=0.0)))
         rtol, atol = tolerance.of(b.dtype, max(difference.largest, min(usual, 1.0)))
         difference = replace(difference, rtol=rtol, atol=atol, judged_as=tolerance.judged_as(b.dtype).name)
+        if tolerance.part is not None and b.dtype.kind != "c" and b.size and b.shape[-1:] > (1,):
+            same = exact_a.argmax(-1) == exact_b.argmax(-1)
+            difference = replace(difference, rows=same.size, same_argmax=int(np.count_nonzero(same)))
         if equal.all():
             return difference
         apart = np.where(equal, 0.0, np.abs(exact_a - exact_b))
