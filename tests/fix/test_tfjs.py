@@ -82,6 +82,28 @@ def test_negative_axes_are_counted_from_the_start():
     assert axes == {"Cumsum": 1, "Transpose": [1, 0]}
 
 
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("x = Placeholder() {dtype=int32, shape=(2)}\nd = Const() {dtype=int32, value=int32()[3]}\n"
+         "a = Const() {dtype=float32, value=float32()[1]}\nb = Const() {dtype=float32, value=float32()[0]}\n"
+         "y = OneHot(x, d, a, b) {T=float32, TI=int32, axis=0}", "with another axis than the last"),
+        ("x = Placeholder() {dtype=float32, shape=(2, 2, 2, 1)}\n"
+         "s = Const() {dtype=float32, value=float32(1)[1]}\ne = Const() {dtype=float32, value=float32(0)[]}\n"
+         "y = FusedBatchNormV3(x, s, s, e, e) {T=float32, U=float32, is_training=true}", "is_training=True"),
+    ],
+)  # fmt: skip
+def test_attributes_that_tensorflow_js_ignores_are_refused(text, what):
+    model = model_of(text)
+    assert any(what in f.message for f in tfport.check(model, on="tfjs==4.22.0").results[0].findings)
+    assert fixed(model).verdict == "remains"
+
+
+def test_strings_have_a_caveat():
+    result = fixed(tfport.load(ROOT / "examples/attention"))
+    assert any("UTF-8" in text for text in result.verification.caveats)
+
+
 def test_what_cannot_be_written_is_refused_with_the_reason():
     result = fixed(tfport.load(MODELS / "sparse"))
     assert result.verdict == "remains"

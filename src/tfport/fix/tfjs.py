@@ -20,11 +20,13 @@ from tfport.fix.result import Fixed
 from tfport.fix.rule import LOSSY
 from tfport.fix.signature_sizes import PLACEHOLDERS
 from tfport.formats.tfjs.write import WeightQuantization
+from tfport.graph.dtypes import STRING
 from tfport.graph.model import Model
 from tfport.graph.save_tfjs import NO_QUANTIZATION, chosen_signature, save_tfjs, with_restored_weights
 from tfport.startup.dataclass import dataclass, replace
 
 TOLERANCE = 0.05
+ONLY_UTF_8 = "TensorFlow.js reads strings as UTF-8: for other bytes its answers may differ"
 QUANTIZED, FEWER_BITS = "quantized", "Weights are stored in fewer bits, as `--quantize` asks."
 
 
@@ -63,6 +65,10 @@ def fix_tfjs(
         restored, names = with_restored_weights(fixed.model, quantization)
         fixed.journal.changed(QUANTIZED, FEWER_BITS, [(name, "Const") for name in names], LOSSY)
         fixed.verification = verify_quantized(saved, restored, chosen, tolerance, progress)
+    if fixed.verification is not None and any(
+        spec.dtype == STRING for spec in saved.signatures[name].inputs.values()
+    ):
+        fixed.verification.needed.append(ONLY_UTF_8)
     values = {field.name: getattr(fixed, field.name) for field in fields(Fixed)}
     return FixedTfjs(**values, quantization=quantization)
 

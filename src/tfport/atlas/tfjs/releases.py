@@ -66,7 +66,9 @@ class TfjsSource:
 
     def problem(self, op: str) -> str:
         """The error of an op that it lists and that never works, `wrong` for other answers; or empty."""
-        return str(self._record["ops"].get(op, {}).get("problem", ""))
+        entry = self._record["ops"].get(op, {})
+        on_wasm = entry.get("wasm_problem", "") if self.backend == "wasm" else ""
+        return str(entry.get("problem", "") or on_wasm)
 
     def outputs(self, op: str) -> int | None:
         """How many outputs of an op it has, if not all."""
