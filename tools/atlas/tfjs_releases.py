@@ -59,17 +59,24 @@ def cases(ops: set[str]) -> Iterator[tuple[Case, list[Any]]]:
         for case in cases_of(family):
             if case.op in ops and not case.text and not case.fails and not case.says:
                 answer = answers.get(case.name)
-                if (
-                    isinstance(answer, list)
-                    and _is_usual([*case.inputs, *answer])
-                    and any(np.size(array) for array in answer if not isinstance(array, list | tuple))
-                ):
+                if isinstance(answer, list):
                     yield case, answer
 
 
-def _is_usual(arrays: Iterable[Any]) -> bool:
-    """Whether all numbers are finite: what a backend makes of others does not decide what it supports."""
-    return all(_is_usual(a) if isinstance(a, list | tuple) else _is_finite(np.asarray(a)) for a in arrays)
+def only_usual(case: Case, expected: list[Any]) -> list[Any] | None:
+    """The answers where they are finite: what wasm makes of others does not decide what it supports.
+
+    None for empty answers, and for integers that follow from numbers which are not finite.
+    """
+    arrays = [array for array in expected if array is not None]
+    if not any(map(np.size, arrays)):
+        return None
+    if all(map(_is_finite, map(np.asarray, case.inputs))):
+        return expected
+    if not all(np.asarray(array).dtype.kind == "f" for array in arrays):
+        return None
+    masked = [np.ma.masked_invalid(array) for array in expected]
+    return masked if all(array.count() for array in masked) else None
 
 
 def _is_finite(array: Any) -> bool:
@@ -90,6 +97,8 @@ def written(case: Case, folder: Path) -> tuple[dict[str, Any], list[str]] | None
 def is_same(ours: Any, theirs: Any) -> bool:
     if theirs is None:
         return True
+    if isinstance(theirs, np.ma.MaskedArray) and theirs.shape == ours.shape:
+        ours, theirs = ours[~theirs.mask], theirs.compressed()
     theirs = np.asarray(theirs)
     if theirs.shape != ours.shape:
         return False
@@ -186,17 +195,18 @@ class OpFacts:
                 found[name] = sorted(bad)
         return found
 
-    @property
-    def has_kernels(self) -> bool:
-        """Whether no case failed because a kernel is not there."""
-        return not any("not registered for backend" in error for error in self.errors)
+    def problem_here(self, cpu: OpFacts) -> str:
+        """Why no case is right although one is on the backend cpu, and all kernels are there."""
+        if RIGHT not in cpu.outcomes or any("not registered for backend" in error for error in self.errors):
+            return ""
+        return WRONG if self.problem and WRONG in self.outcomes else self.problem
 
     @property
     def problem(self) -> str:
         """Why no case is right: an error, or nothing but other answers; empty if one is."""
         if RIGHT in self.outcomes or not self.outcomes:
             return ""
-        return self.errors[0] if FAILS in self.outcomes else "wrong"
+        return self.errors[0] if FAILS in self.outcomes else WRONG
 
 
 def share_refusals(entry: dict[str, Any], facts: OpFacts, others: Iterable[dict[str, Any]]) -> None:
@@ -218,6 +228,8 @@ def facts_of(version: str, backend: str, ops: set[str], folder: Path) -> dict[st
     for number, (case, expected) in enumerate(cases(ops)):
         path = folder / f"{version}-{backend}-{number}"
         if case.op.startswith(RANDOM) or (inputs := written(case, path)) is None:
+            continue
+        if backend == "wasm" and (expected := only_usual(case, expected)) is None:
             continue
         facts, (feeds, fetches) = found[case.op], inputs
         answer = asked(node, path / "model.json", feeds, fetches, expected)
@@ -258,7 +270,7 @@ def main(*versions: str) -> None:
                 "kernels": sorted(of_op.kernels or ()),
                 "refused": of_op.refused,
                 "wasm": here.refused_here(of_op),
-                "wasm_problem": here.problem if RIGHT in of_op.outcomes and here.has_kernels else "",
+                "wasm_problem": here.problem_here(of_op),
                 "outputs": of_op.outputs,
                 "problem": of_op.problem,
             }

@@ -36,12 +36,6 @@ CONVERTED = frozenset(
 """Ops that conversion inlines, freezes or drops."""
 MATTERS = (Question.ATTR_VALUE, Question.KERNEL_TYPE)
 
-IGNORED = (
-    ("OneHot", "axis", -1, "another axis than the last"),
-    *((f"FusedBatchNorm{v}", "is_training", False, "is_training=True") for v in ("", "V2", "V3")),
-)
-"""Attributes that TensorFlow.js ignores, and the values that it assumes."""
-
 
 def tfjs_findings(model: CheckedModel, target: Target) -> Iterator[TfjsFinding]:
     """What a release of TensorFlow.js does not run, one finding for each op with its problem."""
@@ -75,8 +69,7 @@ def _structure(nodes: Sequence[Node]) -> Iterator[TfjsUnsupportedNode]:
     """What real releases run otherwise than TensorFlow because of the nodes around a node.
 
     `Select` with a condition for each row: TensorFlow.js broadcasts it. Non-maximum suppression in a loop:
-    it gets boxes of another rank. Axes from the end, in some ops: the result has another shape. `OneHot`
-    along another axis than the last, and normalization by the batch's own mean: it ignores both.
+    it gets boxes of another rank. Axes from the end, in some ops: the result has another shape.
     """
     in_loops = [node for node in nodes if node.op.startswith(BOXES) and _is_in_loop(node)]
     by_rows = [node for node in nodes if node.op == SELECT]
@@ -84,11 +77,7 @@ def _structure(nodes: Sequence[Node]) -> Iterator[TfjsUnsupportedNode]:
         shapes = infer_shapes(by_rows[0].graph)
         by_rows = [node for node in by_rows if _ranks_differ([shapes.shape(v).rank for v in node.inputs[:2]])]
     from_end = [[node for node in nodes if node.op == op and has_negative_axis(node)] for op in AXES]
-    ignored = [
-        ([node for node in nodes if node.op == op and node.attrs.get(attr, usual) != usual], what)
-        for op, attr, usual, what in IGNORED
-    ]
-    problems = [(in_loops, "boxes from a loop"), (by_rows, "a condition for each row"), *ignored]
+    problems = [(in_loops, "boxes from a loop"), (by_rows, "a condition for each row")]
     for op_nodes, what in (*problems, *((found, "a negative axis") for found in from_end)):
         if op_nodes:
             finding = TfjsUnsupportedNode(op=op_nodes[0].op, what=what)

@@ -40,6 +40,14 @@ STRUCTURE = frozenset(
 )
 """Ops that take any type."""
 
+ASSUMED: dict[str, dict[str, bool | int]] = {
+    "OneHot": {"axis": -1},
+    "FusedBatchNorm": {"is_training": False},
+    "FusedBatchNormV2": {"is_training": False},
+    "FusedBatchNormV3": {"is_training": False},
+}
+"""Attributes that its executor does not read, and the values that it assumes."""
+
 
 class TfjsSource:
     """A release with a backend."""
@@ -88,7 +96,9 @@ class TfjsSource:
         """TensorFlow's definition with the attribute values that work; None for an op that does not."""
         if op not in self._definitions:
             known = known_ops().get(op) if self.knows(op) and not self.problem(op) else None
-            self._definitions[op] = _restricted(known, self._refused(op)) if known is not None else None
+            self._definitions[op] = (
+                _restricted(known, self._refused(op), ASSUMED.get(op, {})) if known is not None else None
+            )
         return self._definitions[op]
 
     def kernels(self, op: str) -> list[Kernel]:
@@ -114,14 +124,17 @@ class TfjsSource:
         return refused
 
 
-def _restricted(known: OpDef, refused: dict[str, list[str]]) -> OpDef:
-    """A definition whose attributes do not allow the refused texts."""
+def _restricted(known: OpDef, refused: dict[str, list[str]], assumed: dict[str, bool | int]) -> OpDef:
+    """A definition whose attributes do not allow the refused texts, and only the assumed values."""
     changed = OpDef()
     changed.CopyFrom(known)
     for attr in changed.attr:
         if attr.type == "string" and attr.name in refused and attr.HasField("allowed_values"):
             kept = [text for text in attr.allowed_values.list.s if text.decode() not in refused[attr.name]]
             attr.allowed_values.list.s[:] = kept
+        if attr.name in assumed:
+            values = attr.allowed_values.list
+            (values.b if attr.type == "bool" else values.i)[:] = [assumed[attr.name]]
     return changed
 
 
