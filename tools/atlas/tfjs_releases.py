@@ -68,15 +68,20 @@ def only_usual(case: Case, expected: list[Any]) -> list[Any] | None:
 
     None for empty answers, and for integers that follow from numbers which are not finite.
     """
-    arrays = [array for array in expected if array is not None]
+    arrays = [part for array in expected if array is not None for part in _parts(array)]
     if not any(map(np.size, arrays)):
         return None
-    if all(map(_is_finite, map(np.asarray, case.inputs))):
+    if all(_is_finite(np.asarray(part)) for given in case.inputs for part in _parts(given)):
         return expected
     if not all(np.asarray(array).dtype.kind == "f" for array in arrays):
         return None
-    masked = [np.ma.masked_invalid(array) for array in expected]
+    masked = [np.ma.masked_invalid(array) for array in arrays]
     return masked if all(array.count() for array in masked) else None
+
+
+def _parts(given: Any) -> list[Any]:
+    """The arrays of an input that may be a list."""
+    return given if isinstance(given, list) else [given]
 
 
 def _is_finite(array: Any) -> bool:

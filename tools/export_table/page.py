@@ -14,6 +14,8 @@ OTHERS = {
     "onnx2tf": ("onnx2tf", "`.tflite`"),
 }
 WRITTEN, NOT_READ = "written", "not read"
+NOTHING = "has no weights"
+"""Why a layer without weights has no file of weights: that is not a refusal."""
 HEAD = """# What converts to what
 
 `tools/export_table/run.py` draws {count} models of each format (seed {seed}), converts each to every target with
@@ -69,8 +71,10 @@ def _beside(models: Any, sources: list[str], converters: list[str]) -> Any:
 
 
 def _counted(records: list[Mapping[str, Any] | None]) -> str:
-    there = [record for record in records if record is not None]
-    return f"{sum(record['outcome'] == WRITTEN for record in there)} of {len(records)}"
+    """How many were written, of those that have something to write."""
+    tried = [record or {"outcome": "not tried"} for record in records]
+    tried = [record for record in tried if not record.get("why", "").endswith(NOTHING)]
+    return f"{sum(record['outcome'] == WRITTEN for record in tried)} of {len(tried)}"
 
 
 def _table(rows: list[list[str]]) -> str:
@@ -83,7 +87,7 @@ def _reasons(models: Any) -> str:
     counts: dict[tuple[str, str], int] = {}
     for model in models:
         for target, record in model["tfport"].items():
-            if record["outcome"] != WRITTEN:
+            if record["outcome"] != WRITTEN and not record["why"].endswith(NOTHING):
                 key = target, _short(record["why"] or record["outcome"])
                 counts[key] = counts.get(key, 0) + 1
     ordered = sorted(counts.items(), key=lambda item: -item[1])[:MOST_REASONS]
