@@ -78,7 +78,7 @@ def _structure(nodes: Sequence[Node]) -> Iterator[TfjsUnsupportedNode]:
         by_rows = [node for node in by_rows if _ranks_differ([shapes.shape(v).rank for v in node.inputs[:2]])]
     from_end = [[node for node in nodes if node.op == op and has_negative_axis(node)] for op in AXES]
     problems = [(in_loops, "boxes from a loop"), (by_rows, "a condition for each row")]
-    for op_nodes, what in (*problems, *((found, "a negative axis") for found in from_end)):
+    for op_nodes, what in (*problems, *((op_nodes, "a negative axis") for op_nodes in from_end)):
         if op_nodes:
             finding = TfjsUnsupportedNode(op=op_nodes[0].op, what=what)
             finding.nodes = op_nodes

@@ -133,8 +133,11 @@ def _restricted(known: OpDef, refused: dict[str, list[str]], assumed: dict[str, 
             kept = [text for text in attr.allowed_values.list.s if text.decode() not in refused[attr.name]]
             attr.allowed_values.list.s[:] = kept
         if attr.name in assumed:
-            values = attr.allowed_values.list
-            (values.b if attr.type == "bool" else values.i)[:] = [assumed[attr.name]]
+            values, only = attr.allowed_values.list, assumed[attr.name]
+            if isinstance(only, bool):
+                values.b[:] = [only]
+            else:
+                values.i[:] = [only]
     return changed
 
 
