@@ -36,7 +36,7 @@ SAMPLE = EVIDENCE / "tfjs_sample.json"
 SAMPLE_HEAD = """
 ## A fresh sample
 
-{count} models of published packages that the table above does not have, drawn by `tools/tfjs/sample.py 20261118 46` before
+Drawn ({count}): models of published packages that the table above does not have, by `tools/tfjs/sample.py 20261118 46` before
 any of them was tried, with ten generated inputs each (fewer on slow backends: 15 seconds each). *First* is the first run;
 *official* is tensorflowjs 4.22.0 with TensorFlow 2.15.1 on the SavedModels and frozen graphs. Processor seconds and peak
 memory are of the conversion; tfport's includes its comparison of outputs.
