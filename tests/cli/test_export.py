@@ -3,6 +3,7 @@
 import json
 import re
 
+import pytest
 from tests.recorded_models import path_of
 
 from tfport.cli.main import main
@@ -35,3 +36,30 @@ def test_triton(tmp_path, capsys):
     report = json.loads(capsys.readouterr().out)
     assert (report["kind"], report["backend"], report["name"]) == ("triton", "python", "attention")
     assert sorted(path.name for path in (tmp_path / "repository").iterdir()) == ["attention", "half_plus_two"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-o", "saved", "--layout", "torch"], "saved: --layout is for weights, not for a SavedModel"),
+        (["-o", "m.onnx", "--tolerance", "0"],
+         "m.onnx: --tolerance is for FILE.tflite, --format tfjs and --format tfjs-layers, not for FILE.onnx"),
+        (["-o", "m.pb", "--quantize", "uint8"],
+         "m.pb: --quantize is for --format tfjs and --format tfjs-layers, not for FILE.pb"),
+        (["-o", "web", "--format", "tfjs", "--weights", "int8"],
+         "web: --weights is for FILE.tflite, not for --format tfjs"),
+    ],
+)  # fmt: skip
+def test_options_of_another_format(capsys, arguments, message):
+    assert main(["export", path_of("half_plus_two"), *arguments]) == 2
+    assert capsys.readouterr().err == f"tfport: {message}\n"
+
+
+def test_the_certificate_of_an_export_advises_a_command_that_runs_the_target(capsys, tmp_path):
+    out = str(tmp_path / "saved")
+    assert (
+        main(["export", path_of("half_plus_two"), "-o", f"{out}/", "--for", "tensorflow==2.8.4", "--json"])
+        == 0
+    )
+    statement = json.loads(capsys.readouterr().out)["certificate"]["target_runs"]["statement"]
+    assert f"`tfport fix --verify {out}.certificate.json --prove` runs it" in statement

@@ -61,6 +61,51 @@ def test_channels_first_become_channels_last():
     assert {n.attrs["data_format"] for n in result.model.graph if n.op == "Conv2D"} == {"NHWC"}
 
 
+def test_negative_axes_are_counted_from_the_start():
+    model = model_of(
+        "x = Placeholder() {dtype=float32, shape=(2, 3)}\n"
+        "a = Const() {dtype=int32, value=int32()[-1]}\n"
+        "p = Const() {dtype=int32, value=int32(2)[-1, 0]}\n"
+        "s = Cumsum(x, a) {T=float32, Tidx=int32, exclusive=false, reverse=false}\n"
+        "y = Transpose(s, p) {T=float32, Tperm=int32}"
+    )
+    assert "with a negative axis" in str(
+        tfport.check(model, on="tfjs==4.22.0").results[0].findings[0].message
+    )
+    result = fixed(model)
+    assert result.verdict == "fixed"
+    axes = {
+        n.op: n.inputs[1].node.attrs["value"].numpy().tolist()
+        for n in result.model.graph
+        if n.op in ("Cumsum", "Transpose")
+    }
+    assert axes == {"Cumsum": 1, "Transpose": [1, 0]}
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("x = Placeholder() {dtype=int32, shape=(2)}\nd = Const() {dtype=int32, value=int32()[3]}\n"
+         "a = Const() {dtype=float32, value=float32()[1]}\nb = Const() {dtype=float32, value=float32()[0]}\n"
+         "y = OneHot(x, d, a, b) {T=float32, TI=int32, axis=0}", "`OneHot` with axis=0"),
+        ("x = Placeholder() {dtype=float32, shape=(2, 2, 2, 1)}\n"
+         "s = Const() {dtype=float32, value=float32(1)[1]}\ne = Const() {dtype=float32, value=float32(0)[]}\n"
+         "y = FusedBatchNormV3(x, s, s, e, e) {T=float32, U=float32, is_training=true}\n"
+         "z = Relu(y) {T=float32}",
+         "`FusedBatchNormV3` with is_training=True"),
+    ],
+)  # fmt: skip
+def test_attributes_that_tensorflow_js_ignores_are_avoided(text, what):
+    model = model_of(text)
+    assert any(what in f.message for f in tfport.check(model, on="tfjs==4.22.0").results[0].findings)
+    assert fixed(model).verdict == "fixed"
+
+
+def test_strings_have_a_caveat():
+    result = fixed(tfport.load(ROOT / "examples/attention"))
+    assert any("UTF-8" in text for text in result.verification.caveats)
+
+
 def test_what_cannot_be_written_is_refused_with_the_reason():
     result = fixed(tfport.load(MODELS / "sparse"))
     assert result.verdict == "remains"
@@ -78,6 +123,22 @@ def test_command_quantizes_and_says_what_it_cannot_do(tmp_path, capsys):
     )
     assert main(["export", source, "--format", "tfjs-layers", "-o", str(tmp_path / "l")]) == 2
     assert "has no layers; `--format tfjs` writes its graph" in capsys.readouterr().err
+
+
+def test_the_certificate_has_the_loss_of_quantized_weights(tmp_path, capsys):
+    source = str(ROOT / "tests/fix/files/keras_3.keras")
+    for kind in ("tfjs", "tfjs-layers"):
+        options = ["--format", kind, "--quantize", "uint8", "-o", str(tmp_path / kind), "--json"]
+        assert main(["export", source, *options]) == 0
+        certificate = json.loads(capsys.readouterr().out)["certificate"]
+        (output,) = certificate["comparisons"][0]["outputs"].values()
+        assert certificate["target"] == "tfjs[webgl]==4.22.0"
+        assert certificate["keeps"] == "lossy"
+        assert 0 < output["absolute"] < 0.05 * output["largest"]
+        assert 0 < output["same_argmax"] <= output["rows"]
+        assert any("the largest element is the same in" in text for text in certificate["caveats"])
+        assert main(["export", source, *options, "--tolerance", "1e-6"]) == 1
+        assert json.loads(capsys.readouterr().out)["output"] is None
 
 
 def test_layers_model_is_written_and_read_again(tmp_path):

@@ -5,8 +5,9 @@
 For each release: the ops of its converter package (`dist/operations/op_list`), its Keras classes, the
 kernels that each backend registers (`tf.getKernelsForBackend`), and for each op the kernels that it calls
 and whether it answers as TensorFlow does, on the recorded cases of the tests: one node with its inputs.
-They run on the backend `cpu`, which has the most kernels. The facts are kept in
-`src/tfport/atlas/tfjs/releases.json`; `tfport.atlas.tfjs.releases` says how to read them.
+They run on the backend `cpu`, which has the most kernels, and on `wasm`, where some types have other
+answers. The facts are kept in `src/tfport/atlas/tfjs/releases.json`; `tfport.atlas.tfjs.releases` says how to
+read them.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,31 @@ def cases(ops: set[str]) -> Iterator[tuple[Case, list[Any]]]:
                     yield case, answer
 
 
+def only_usual(case: Case, expected: list[Any]) -> list[Any] | None:
+    """The answers where they are finite: what wasm makes of others does not decide what it supports.
+
+    None for empty answers, and for integers that follow from numbers which are not finite.
+    """
+    arrays = [part for array in expected if array is not None for part in _parts(array)]
+    if not any(map(np.size, arrays)):
+        return None
+    if all(_is_finite(np.asarray(part)) for given in case.inputs for part in _parts(given)):
+        return expected
+    if not all(np.asarray(array).dtype.kind == "f" for array in arrays):
+        return None
+    masked = [np.ma.masked_invalid(array) for array in arrays]
+    return masked if all(array.count() for array in masked) else None
+
+
+def _parts(given: Any) -> list[Any]:
+    """The arrays of an input that may be a list."""
+    return given if isinstance(given, list) else [given]
+
+
+def _is_finite(array: Any) -> bool:
+    return array.dtype.kind in "OSU" or bool(np.isfinite(array.astype(np.complex128)).all())
+
+
 def written(case: Case, folder: Path) -> tuple[dict[str, Any], list[str]] | None:
     """Write a case as a TensorFlow.js model; its feeds and fetches, or None if the numbers do not fit."""
     graph, feeds = case.model("engine")
@@ -76,6 +102,8 @@ def written(case: Case, folder: Path) -> tuple[dict[str, Any], list[str]] | None
 def is_same(ours: Any, theirs: Any) -> bool:
     if theirs is None:
         return True
+    if isinstance(theirs, np.ma.MaskedArray) and theirs.shape == ours.shape:
+        ours, theirs = ours[~theirs.mask], theirs.compressed()
     theirs = np.asarray(theirs)
     if theirs.shape != ours.shape:
         return False
@@ -112,6 +140,11 @@ PLUGIN = "tfdf"
 """The category of ops that another package implements."""
 
 
+OTHER_SIZES = ("bool", "string")
+"""Types of elements that are not four bytes long: wasm reads other memory, which may be right by chance."""
+OWN_TYPES = {"float32", "int32", "bool", "string", "complex64", "int64"}
+
+
 class OpFacts:
     """What the cases of an op show in one release."""
 
@@ -121,6 +154,7 @@ class OpFacts:
         self.errors: list[str] = []
         self.outcomes: set[str] = set()
         self.values: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+        """The outcomes of the cases with each value of an attribute: `right`, `wrong`, or an error."""
         self.outputs: int | None = None
         """How many outputs it has, if fewer than in TensorFlow."""
 
@@ -132,33 +166,65 @@ class OpFacts:
         for name, value in attrs.items():
             if isinstance(value, DType | str | bytes | bool):
                 text = value.decode(errors="replace") if isinstance(value, bytes) else str(value)
-                self.values[name][text].add(outcome)
+                self.values[name][text].add(error if outcome == FAILS else outcome)
 
     @property
     def refused(self) -> dict[str, list[str]]:
         """The values of attributes for which no case is right, although one with another value is.
 
-        Numbers of a type may be wrong at the edges of it; then only an error counts.
+        Numbers of a type may be wrong at the edges of it; then only an error counts, and only one that
+        the types which work do not have in other cases.
         """
         found = {}
         for name, values in self.values.items():
-            right = [value for value, outcomes in values.items() if RIGHT in outcomes]
-            is_type = not {"float32", "int32", "bool", "string", "complex64", "int64"}.isdisjoint(values)
+            right = [outcomes for outcomes in values.values() if RIGHT in outcomes]
+            about_others = {WRONG}.union(*right)
+            is_type = not OWN_TYPES.isdisjoint(values)
             bad = [
                 value
                 for value, outcomes in values.items()
-                if RIGHT not in outcomes and (FAILS in outcomes or not is_type or value == "bool")
+                if RIGHT not in outcomes and (outcomes - about_others or not is_type or value == "bool")
             ]
             if right and bad and (is_type or not any(len(value) > 8 for value in values)):
                 found[name] = sorted(bad)
         return found
+
+    def refused_here(self, cpu: OpFacts) -> dict[str, list[str]]:
+        """The values for which no case is right, although one is on the backend cpu."""
+        found = {}
+        for name, values in self.values.items():
+            bad = [
+                v for v, outcomes in values.items() if RIGHT not in outcomes and RIGHT in cpu.values[name][v]
+            ]
+            if bad and RIGHT in self.outcomes:
+                found[name] = sorted(bad)
+        return found
+
+    def problem_here(self, cpu: OpFacts) -> str:
+        """Why no case is right although one is on the backend cpu, and all kernels are there."""
+        if RIGHT not in cpu.outcomes or any("not registered for backend" in error for error in self.errors):
+            return ""
+        return WRONG if self.problem and WRONG in self.outcomes else self.problem
 
     @property
     def problem(self) -> str:
         """Why no case is right: an error, or nothing but other answers; empty if one is."""
         if RIGHT in self.outcomes or not self.outcomes:
             return ""
-        return self.errors[0] if FAILS in self.outcomes else "wrong"
+        return self.errors[0] if FAILS in self.outcomes else WRONG
+
+
+def share_refusals(entry: dict[str, Any], facts: OpFacts, others: Iterable[dict[str, Any]]) -> None:
+    """Refuse on wasm what an op was not tried with, and another one that calls the same kernel refuses."""
+    (kernel, *more), known = entry.get("kernels") or [""], entry.setdefault("wasm", {})
+    for other in others if kernel and not more else ():
+        for name, values in other.get("wasm", {}).items() if other.get("kernels") == [kernel] else ():
+            if name in facts.values:
+                new = [v for v in values if v in OTHER_SIZES and v not in facts.values[name]]
+                known[name] = sorted({*known.get(name, ()), *new})
+    entry["wasm"] = {name: values for name, values in known.items() if values}
+    if not entry["wasm"]:
+        del entry["wasm"]
 
 
 def facts_of(version: str, backend: str, ops: set[str], folder: Path) -> dict[str, OpFacts]:
@@ -167,6 +233,8 @@ def facts_of(version: str, backend: str, ops: set[str], folder: Path) -> dict[st
     for number, (case, expected) in enumerate(cases(ops)):
         path = folder / f"{version}-{backend}-{number}"
         if case.op.startswith(RANDOM) or (inputs := written(case, path)) is None:
+            continue
+        if backend == "wasm" and (expected := only_usual(case, expected)) is None:
             continue
         facts, (feeds, fetches) = found[case.op], inputs
         answer = asked(node, path / "model.json", feeds, fetches, expected)
@@ -202,15 +270,18 @@ def main(*versions: str) -> None:
             on_wasm = facts_of(version, "wasm", ops, Path(folder))
         entries: dict[str, Any] = {}
         for op in sorted(ops):
-            of_op = facts.get(op, OpFacts())
+            of_op, here = facts.get(op, OpFacts()), on_wasm.get(op, OpFacts())
             entry = {
                 "kernels": sorted(of_op.kernels or ()),
                 "refused": of_op.refused,
-                "wasm": on_wasm.get(op, OpFacts()).refused,
+                "wasm": here.refused_here(of_op),
+                "wasm_problem": here.problem_here(of_op),
                 "outputs": of_op.outputs,
                 "problem": of_op.problem,
             }
             entries[op] = {name: value for name, value in entry.items() if value}
+        for op, entry in entries.items():
+            share_refusals(entry, facts.get(op, OpFacts()), entries.values())
         releases[version] = {"kernels": lists["kernels"], "layers": lists["layers"], "ops": entries}
     ordered = dict(sorted(releases.items(), key=lambda item: [int(part) for part in item[0].split(".")]))
     RECORD.write_text(json.dumps({"releases": ordered}, indent=0, separators=(",", ":")) + "\n")

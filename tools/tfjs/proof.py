@@ -1,48 +1,58 @@
 """Export models as TensorFlow.js models, run each in the real TensorFlow.js, and compare with the original.
 
-    python tools/tfjs/proof.py [--official PYTHON] [--records FILE] MODEL…
+    python tools/tfjs/proof.py [--official PYTHON] [--backends LIST] [--records FILE] MODEL…
 
-Each model is exported by the command line, in a process of its own. A written model runs in Node (4.22.0
-and 3.21.0, on wasm if that backend has all kernels, otherwise on cpu) with generated inputs, and its
-answers are compared with those of the original in tfport. `--official` names a Python with the official
-`tensorflowjs` converter, which then converts SavedModels too. The outcomes are kept in a file, by model:
-written, refused with the reason, or wrong.
+Each model is exported by the command line, in a process of its own. A written model runs with ten generated
+inputs in Node (4.22.0 on cpu and wasm, 3.21.0 on wasm or cpu) and in Chromium (4.22.0 on webgl), where
+`check` says that it runs, and its answers are compared with those of the original in tfport. A backend has
+15 seconds: slow ones get fewer inputs, and the record says how many. `--official` names a Python with the
+official `tensorflowjs` converter, whose files run in the same way, on one backend. A run adds to the record
+of a model what it measured, so that `--backends webgl` can come later.
+The outcomes are kept in a file, by model: written, refused with the reason, or wrong.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import resource
+import os
+import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from chromium import ChromiumPage
 from node import NodeProcess, TfjsFailure
 
 import tfport
-from tfport.atlas.tfjs.releases import tfjs_source
 from tfport.fix.certify.trials import Trial, TrialBuilder
-from tfport.graph.model import Model
-from tfport.graph.reach import every_node
-from tfport.graph.save import as_saved_model
+from tfport.fix.export import saved_with
+from tfport.fix.options import FixOptions
+from tfport.graph.model import Model, Signature
+from tfport.graph.save_tfjs import chosen_signature
 
 HERE = Path(__file__)
-RELEASES = ("4.22.0", "3.21.0")
-MOST_SECONDS = 120
-MOST_TRIALS = 2
+NEWEST, OLDER = "4.22.0", "3.21.0"
+MOST_SECONDS = 300
+"""Of a conversion."""
+MOST_SECONDS_OF_BACKEND = 15
+MOST_SECONDS_OF_MODEL = 1200
+MOST_TRIALS = 10
+BACKENDS = ("wasm", "cpu", "older", "webgl")
+"""`older` is a release before, on wasm or cpu."""
 RTOL, ATOL = 1e-3, 1e-4
 WRITTEN, REFUSED, WRONG, FAILED = "written", "refused", "wrong", "failed"
+Call = tuple[dict[str, Any], dict[str, Any]]
+"""Inputs and the expected outputs, by the names of the signature."""
 
 
-def trials(model: Model) -> Iterator[Trial]:
-    """Calls of a model that it answers."""
-    (signature,) = model.signatures.values()
+def trials(model: Model, signature: Signature) -> Iterator[Trial]:
+    """Calls of a model with finite numbers."""
     builder = TrialBuilder(model, signature)
     first, more = builder.sizings()
     for sizing in (*first, *more):
@@ -50,6 +60,24 @@ def trials(model: Model) -> Iterator[Trial]:
             trial = builder.trial(sizing, profile)
             if trial.finite and trial.inputs:
                 yield trial
+
+
+def calls(source: Model, written: Model, name: str) -> list[Call]:
+    """The first calls that the original answers with something; random outputs are left out."""
+    answer = tfport.Session(source).signature(name)
+    (signature,) = written.signatures.values()
+    found: list[Call] = []
+    for trial in trials(written, signature):
+        try:
+            outputs, again = answer(**trial.inputs), answer(**trial.inputs)
+        except tfport.Error:
+            continue
+        outputs = {key: output for key, output in outputs.items() if is_same(again[key], output)}
+        if outputs and all(np.size(output) for output in outputs.values()):
+            found.append((trial.inputs, outputs))
+        if len(found) == MOST_TRIALS:
+            break
+    return found
 
 
 def is_same(ours: Any, theirs: Any) -> bool:
@@ -67,169 +95,165 @@ def is_same(ours: Any, theirs: Any) -> bool:
     return bool(np.allclose(a, b, rtol=RTOL, atol=max(ATOL, RTOL * scale / 10), equal_nan=True))
 
 
-def compare(source: str, written: Path, signature: str | None) -> dict[str, Any]:
-    """The outcome of a written model in each release."""
-    original = tfport.load(source)
-    saved = as_saved_model(original)
-    copy = tfport.load(str(written))
-    (ours,) = copy.signatures.values()
-    name = signature or (ours.name if ours.name in saved.signatures else next(iter(saved.signatures)))
-    session = tfport.Session(saved)
-    ops = {node.op for node in every_node(copy.graph)}
-    outcome: dict[str, Any] = {}
-    calls = []
-    for trial in trials(copy):
-        try:
-            answers = session.signature(name)(**trial.inputs)
-        except tfport.Error:
-            continue
-        if all(np.size(answer) for answer in answers.values()):
-            calls.append((trial.inputs, answers))
-        if len(calls) == MOST_TRIALS:
-            break
-    if not calls:
-        return {"outcome": "not compared"}
-    for version in RELEASES:
-        unknown = [op for op in ops if tfjs_source(version, "cpu").definition(op) is None]
-        if unknown:
-            outcome[version] = f"not for this release: {', '.join(sorted(unknown))}"
-            continue
-        on_wasm = tfport.check(copy, on=f"tfjs[wasm]=={version}").verdict == "runs"
-        backend = "wasm" if on_wasm and not any(_strings(inputs) for inputs, _ in calls) else "cpu"
-        outcome[version] = ran(NodeProcess(version, backend), written, ours, calls)
-    return outcome
+def backends(written: Model, asked: Sequence[str] = BACKENDS) -> Iterator[tuple[str, str]]:
+    """The releases and backends that run a written model, by `check`."""
+
+    def runs(version: str, backend: str) -> bool:
+        return backend in asked and tfport.check(written, on=f"tfjs[{backend}]=={version}").verdict == "runs"
+
+    yield from [(NEWEST, backend) for backend in ("wasm", "cpu") if runs(NEWEST, backend)]
+    if "older" in asked:
+        yield from [(OLDER, backend) for backend in ("wasm", "cpu") if runs(OLDER, backend)][:1]
+    yield from [(NEWEST, "webgl")] if runs(NEWEST, "webgl") else []
 
 
-def _strings(inputs: dict[str, Any]) -> bool:
-    return any(np.asarray(value).dtype.kind == "O" for value in inputs.values())
-
-
-def ran(node: NodeProcess, written: Path, signature: Any, calls: list[Any], *, layers: bool = False) -> str:
-    names = list(signature.outputs)
+def answered(
+    runtime: NodeProcess | ChromiumPage,
+    file: Path,
+    written: Signature,
+    known: list[Call],
+    *,
+    layers: bool = False,
+) -> str:
+    """What became of a model in a runtime: same, wrong or failed."""
+    start, done = time.monotonic(), 0
+    names = [name for name in known[0][1] if name in written.outputs] or list(written.outputs)
     try:
-        for inputs, expected in calls:
+        for inputs, expected in known:
+            if done and time.monotonic() - start > MOST_SECONDS_OF_BACKEND:
+                break
             feeds = {
-                signature.inputs[k].tensors[0].partition(":")[0]: v
+                written.inputs[k].tensors[0].partition(":")[0]: v
                 for k, v in inputs.items()
-                if k in signature.inputs
+                if k in written.inputs
             }
-            fetches = [signature.outputs[k].tensors[0] for k in names]
+            fetches = [written.outputs[name].tensors[0] for name in names]
             if layers:
                 feeds, fetches = inputs, names
-            outputs, _ = node.run(written / "model.json", feeds, fetches, layers=layers)
-            for key, output in zip(names, outputs, strict=True):
-                if not is_same(output, expected[key]):
-                    a, b = np.asarray(output), np.asarray(expected[key])
-                    return f"{WRONG} on {node.backend}: `{key}` {a.shape} {b.shape}{_distance(a, b)}"
+            outputs, _ = runtime.run(file, feeds, fetches, layers=layers)
+            for name, output in zip(names, outputs, strict=True):
+                if not is_same(output, expected[name]):
+                    return f"{WRONG}: input {done + 1}, `{name}`{_distance(output, expected[name])}"
+            done += 1
     except TfjsFailure as failure:
-        return f"{FAILED} on {node.backend}: {str(failure)[:200]}"
+        return f"{FAILED}: input {done + 1}: {str(failure)[:200]}"
     finally:
-        node.close()
-    return f"same on {node.backend}, {len(calls)} inputs"
+        runtime.close()
+    return f"same, {done} inputs"
 
 
 def _distance(ours: Any, theirs: Any) -> str:
-    if ours.shape != theirs.shape or theirs.dtype.kind != "f":
-        return ""
-    far = np.nanmax(np.abs(ours.astype(float) - theirs.astype(float)))
+    ours, theirs = np.asarray(ours), np.asarray(theirs)
+    if ours.shape != theirs.shape or theirs.dtype.kind not in "fiu":
+        return f" {ours.shape} {theirs.shape}"
+    with np.errstate(invalid="ignore"):
+        far = np.nanmax(np.abs(ours.astype(float) - theirs.astype(float)))
     return f", {far:.3g} of {np.nanmax(np.abs(theirs)):.3g}"
 
 
-def measured(command: list[str]) -> tuple[int, str, float, int]:
-    """Exit code, output, seconds and peak memory in MB of a command."""
+def measured(command: list[str], most_seconds: float = MOST_SECONDS) -> tuple[int, str, dict[str, float]]:
+    """Exit code, output, and seconds, processor seconds and peak memory in MB of a command."""
     start = time.monotonic()
-    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=MOST_SECONDS, check=False)
-        code, text = done.returncode, done.stdout + done.stderr
-    except subprocess.TimeoutExpired:
-        code, text = 124, "too slow"
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    return code, text, round(time.monotonic() - start, 2), max(peak, before) // 1024
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(command, stdout=output, stderr=output, start_new_session=True)
+        while True:
+            pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+            if pid:
+                break
+            if time.monotonic() - start > most_seconds:
+                os.killpg(process.pid, signal.SIGKILL)
+            time.sleep(0.02)
+        process.returncode = code = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        text = output.read().decode(errors="replace")
+    costs = {
+        "seconds": round(time.monotonic() - start, 2),
+        "cpu_seconds": round(usage.ru_utime + usage.ru_stime, 2),
+        "mb": usage.ru_maxrss // 1024,
+    }
+    return code, "too slow" if code == -signal.SIGKILL else text, costs
 
 
-def one(source: str, official: str | None) -> dict[str, Any]:
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / "model"
-        command = [
-            sys.executable,
-            "-m",
-            "tfport",
-            "export",
-            source,
-            "--format",
-            "tfjs",
-            "-o",
-            str(out),
-            "--json",
-        ]
-        code, text, seconds, memory = measured(command)
-        record: dict[str, Any] = {"seconds": seconds, "mb": memory}
+def exported(source: str, kind: str, out: Path) -> tuple[int, dict[str, Any]]:
+    command = [sys.executable, "-m", "tfport", "export", source, "--format", kind, "-o", str(out), "--json"]
+    code, text, costs = measured(command)
+    refused = {"outcome": REFUSED if code in (1, 2) else "crashed", "reason": _reason(text)}
+    return code, {**costs, **({"outcome": WRITTEN} if code == 0 else refused)}
+
+
+def one(source: str, official: str | None, asked: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """The record of a model, more complete each time."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        code, record = exported(source, "tfjs", folder / "model")
+        yield record
+        model = saved_with(tfport.load(source), FixOptions())
+        signature = chosen_signature(model)
+        known: list[Call] = []
         if code == 0:
-            record |= {"outcome": WRITTEN, **compare(source, out, None)}
-        else:
-            record |= {"outcome": REFUSED, "reason": _reason(text)}
+            copy = tfport.load(folder / "model")
+            known = calls(model, copy, signature)
+            if not known:
+                record["not compared"] = "tfport runs it with none of the generated inputs"
+        if official and (converted := by_official(official, source, model, signature, folder / "official")):
+            record["official"] = converted
+            yield record
+            if converted["outcome"] == WRITTEN:
+                theirs = tfport.load(folder / "official")
+                converted["answers"] = by_first_backend(folder, "official", theirs, model, signature, known)
         if source.endswith((".h5", ".keras")):
-            record["layers"] = as_layers(source, Path(folder) / "layers")
-        if official and (Path(source) / "saved_model.pb").exists():
-            record["official"] = by_official(official, source, Path(folder) / "official")
+            record["layers"] = as_layers(source, folder / "layers", model, signature)
+        for version, backend in backends(copy, asked) if known else ():
+            browser = backend == "webgl"
+            runtime = ChromiumPage(version, backend, folder) if browser else NodeProcess(version, backend)
+            (ours,) = copy.signatures.values()
+            record[f"{version} {backend}"] = answered(runtime, folder / "model/model.json", ours, known)
+            yield record
+        yield record
+
+
+def as_layers(source: str, out: Path, model: Model, signature: str) -> dict[str, Any]:
+    """The outcome of a Keras file as a layers model."""
+    code, record = exported(source, "tfjs-layers", out)
+    if code == 0:
+        known = calls(model, model, signature)
+        node = NodeProcess(NEWEST)
+        described = model.signatures[signature]
+        record[NEWEST] = answered(node, out / "model.json", described, known, layers=True)
     return record
 
 
-def as_layers(source: str, out: Path) -> dict[str, Any]:
-    """The outcome of a Keras file as a layers model, in each release."""
-    command = [
-        sys.executable,
-        "-m",
-        "tfport",
-        "export",
-        source,
-        "--format",
-        "tfjs-layers",
-        "-o",
-        str(out),
-        "--json",
-    ]
-    code, text, _, _ = measured(command)
-    if code:
-        return {"outcome": REFUSED, "reason": _reason(text)}
-    model = as_saved_model(tfport.load(source))
-    (signature,) = model.signatures.values()
-    session = tfport.Session(model)
-    calls = [(t.inputs, session.signature(signature.name)(**t.inputs)) for t in _some(trials(model), session)]
-    version = RELEASES[0]  # of which all layers are known
-    return {"outcome": WRITTEN, version: ran(NodeProcess(version), out, signature, calls, layers=True)}
-
-
-def _some(all_trials: Iterator[Trial], session: Any) -> Iterator[Trial]:
-    """The first trials that a model answers."""
-    found = 0
-    for trial in all_trials:
-        try:
-            session.signature(trial.signature)(**trial.inputs)
-        except tfport.Error:
-            continue
-        yield trial
-        found += 1
-        if found == MOST_TRIALS:
-            return
-
-
-def by_official(python: str, source: str, out: Path) -> dict[str, Any]:
-    """The outcome of the official converter on a SavedModel."""
-    command = [
-        python,
-        "-m",
-        "tensorflowjs.converters.converter",
-        "--input_format=tf_saved_model",
-        source,
-        str(out),
-    ]
-    code, text, seconds, _ = measured(command)
+def by_official(python: str, source: str, model: Model, signature: str, out: Path) -> dict[str, Any] | None:
+    """The outcome of the official converter; None for a format that it does not read."""
+    if (Path(source) / "saved_model.pb").exists():
+        options = ["--input_format=tf_saved_model", f"--signature_name={signature}"]
+    elif source.endswith(".pb"):
+        outputs = [v.node.name for v in model.ends_of(model.signatures[signature])]
+        options = ["--input_format=tf_frozen_model", f"--output_node_names={','.join(outputs)}"]
+    elif source.endswith((".h5", ".keras")):
+        options = ["--input_format=keras", "--output_format=tfjs_graph_model"]
+    else:
+        return None
+    command = [python, "-m", "tensorflowjs.converters.converter", *options, source, str(out)]
+    code, text, costs = measured(command)
     if code or not (out / "model.json").exists():
-        lines = [line for line in text.splitlines() if line.strip()]
-        return {"outcome": REFUSED, "seconds": seconds, "reason": lines[-1][:200] if lines else ""}
-    return {"outcome": WRITTEN, "seconds": seconds}
+        return {"outcome": REFUSED, **costs, "reason": _reason(text)}
+    return {"outcome": WRITTEN, **costs}
+
+
+def by_first_backend(
+    folder: Path, name: str, written: Model, source: Model, signature: str, known: list[Call]
+) -> str:
+    """What became of a file of the official converter, on wasm where it runs."""
+    (theirs,) = written.signatures.values()
+    if set(theirs.outputs).isdisjoint(source.signatures[signature].outputs):
+        return "other names"
+    known = known or calls(source, written, signature)
+    version, backend = next(backends(written), (NEWEST, "cpu"))
+    if not known or backend == "webgl":
+        return "not compared"
+    said = answered(NodeProcess(version, backend), folder / name / "model.json", theirs, known)
+    return f"{version} {backend}: {said}"
 
 
 def _reason(text: str) -> str:
@@ -245,25 +269,24 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("models", nargs="+")
     parser.add_argument("--official")
+    parser.add_argument("--backends", default=",".join(BACKENDS))
     parser.add_argument("--records", type=Path, default=Path("tfjs.json"))
     parser.add_argument("--one", action="store_true", help="print the record of one model")
     args = parser.parse_args()
     if args.one:
-        print(json.dumps(one(args.models[0], args.official)))
+        for record in one(args.models[0], args.official, args.backends.split(",")):
+            print(json.dumps(record), flush=True)
         return
     records = json.loads(args.records.read_text()) if args.records.exists() else {}
     for model in args.models:
-        command = [sys.executable, str(HERE), "--one", model]
+        command = [sys.executable, str(HERE), "--one", model, "--backends", args.backends]
         command += ["--official", args.official] if args.official else []
-        try:
-            done = subprocess.run(
-                command, capture_output=True, text=True, timeout=3 * MOST_SECONDS, check=False
-            )
-            record = json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else None
-            record = record or {"outcome": "tool failed", "reason": done.stderr[-300:]}
-        except subprocess.TimeoutExpired:
-            record = {"outcome": "too slow"}
-        records[model] = record
+        code, text, _ = measured(command, MOST_SECONDS_OF_MODEL)
+        found = [json.loads(line) for line in text.splitlines() if line.startswith('{"')]
+        record = found[-1] if found else {"outcome": "tool failed"}
+        if code:
+            record["tool"] = text.strip().splitlines()[-1][-300:] if text.strip() else str(code)
+        records[model] = {**records.get(model, {}), **record}
         print(model, json.dumps(record), flush=True)
         args.records.write_text(json.dumps(records, indent=1, sort_keys=True) + "\n")
 

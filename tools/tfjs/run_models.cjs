@@ -56,8 +56,20 @@ const engine = tf.engine();
 const runKernel = engine.runKernel.bind(engine);
 engine.runKernel = (name, ...rest) => { kernels.add(name); return runKernel(name, ...rest); };
 
+let loaded = {};
+
+async function modelOf(job) {  // the last one is kept
+  if (loaded.path !== job.model) {
+    if (loaded.model) loaded.model.dispose();
+    loaded = {};
+    const model = await (job.layers ? tf.loadLayersModel(handler(job.model)) : tf.loadGraphModel(handler(job.model)));
+    loaded = {path: job.model, model};
+  }
+  return loaded.model;
+}
+
 async function answer(job) {
-  const model = await (job.layers ? tf.loadLayersModel(handler(job.model)) : tf.loadGraphModel(handler(job.model)));
+  const model = loaded.model;
   kernels = new Set();
   const feeds = Object.fromEntries(Object.entries(job.feeds).map(([name, t]) => [name, tensor(t)]));
   let out;
@@ -82,10 +94,17 @@ async function main() {
   await tf.ready();
   if (tf.getBackend() !== backend) throw new Error(`no backend ${backend}`);
   for await (const line of readline.createInterface({input: process.stdin})) {
-    tf.engine().startScope();
     let result;
+    const job = JSON.parse(line);
     try {
-      result = await answer(JSON.parse(line));
+      await modelOf(job);
+    } catch (error) {
+      process.stdout.write(JSON.stringify({error: String(error && error.message || error), kernels: []}) + '\n');
+      continue;
+    }
+    tf.engine().startScope();
+    try {
+      result = await answer(job);
     } catch (error) {
       result = {error: String(error && error.message || error), kernels: [...kernels]};
     }

@@ -25,7 +25,8 @@ from tfport.startup.dataclass import dataclass, field
 HEADER_ON = re.compile(r"(.+\.h(?:pp|h)?)@(.+)", re.DOTALL)
 AROUND_OPERATOR = re.compile(r"\s*(===|==|~=|!=|<=|>=|<|>)\s*")
 BEFORE_OPERATOR = re.compile(r"\s*,\s*(?=[<>=!~])")
-BETWEEN = re.compile(r"\s*,(?![<>=!~])\s*|\s+")
+OUTSIDE_BRACKETS = r"(?![^\[\]]*\])"
+BETWEEN = re.compile(rf"\s*,(?![<>=!~]){OUTSIDE_BRACKETS}\s*|\s+{OUTSIDE_BRACKETS}")
 VERSION = re.compile(r"v?\d[\w.+]*")
 ONE_EQUALS = re.compile(r"([\w.\[\]-]+)=([\w.*+]+)")
 ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://")

@@ -19,6 +19,7 @@ from tfport.check.findings.tfjs_models import (
     TfjsUnsupportedNode,
 )
 from tfport.check.other_format import OtherFormat
+from tfport.graph.constants import constant
 from tfport.graph.graph import Function, Node
 from tfport.graph.infer_shapes import infer_shapes
 from tfport.graph.reach import needed_by
@@ -60,24 +61,34 @@ def tfjs_findings(model: CheckedModel, target: Target) -> Iterator[TfjsFinding]:
 
 BOXES = "NonMaxSuppression"
 SELECT = "Select"
+AXES = {"Cumsum": 1, "Cumprod": 1, "Transpose": 1}
+"""Inputs with axes that TensorFlow.js does not count from the end."""
 
 
 def _structure(nodes: Sequence[Node]) -> Iterator[TfjsUnsupportedNode]:
     """What real releases run otherwise than TensorFlow because of the nodes around a node.
 
     `Select` with a condition for each row: TensorFlow.js broadcasts it. Non-maximum suppression in a loop:
-    it gets boxes of another rank.
+    it gets boxes of another rank. Axes from the end, in some ops: the result has another shape.
     """
     in_loops = [node for node in nodes if node.op.startswith(BOXES) and _is_in_loop(node)]
     by_rows = [node for node in nodes if node.op == SELECT]
     if by_rows:
         shapes = infer_shapes(by_rows[0].graph)
         by_rows = [node for node in by_rows if _ranks_differ([shapes.shape(v).rank for v in node.inputs[:2]])]
-    for op_nodes, what in ((in_loops, "boxes from a loop"), (by_rows, "a condition for each row")):
+    from_end = [[node for node in nodes if node.op == op and has_negative_axis(node)] for op in AXES]
+    problems = [(in_loops, "boxes from a loop"), (by_rows, "a condition for each row")]
+    for op_nodes, what in (*problems, *((op_nodes, "a negative axis") for op_nodes in from_end)):
         if op_nodes:
             finding = TfjsUnsupportedNode(op=op_nodes[0].op, what=what)
             finding.nodes = op_nodes
             yield finding
+
+
+def has_negative_axis(node: Node) -> bool:
+    """Whether a node of `AXES` counts an axis from the end."""
+    axes = constant(node.inputs[AXES[node.op]])
+    return axes is not None and bool((axes.numpy() < 0).any())
 
 
 def _ranks_differ(ranks: Sequence[int | None]) -> bool:

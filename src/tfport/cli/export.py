@@ -3,34 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import os
 from typing import TYPE_CHECKING, Any
 
 from tfport.cli.arguments import add_json, add_outputs
 from tfport.cli.commands import command
+from tfport.cli.export_formats import GRAPH_DEF, ONNX, SPLIT, add_format_options, format_of
 from tfport.cli.model_arguments import add_runnable_model, load_runnable_model
-from tfport.cli.onnx_export import ONNX, add_onnx_options, check_onnx_options, export_onnx, export_split
-from tfport.cli.other_exports import (
-    LITE,
-    OTHER_FORMATS,
-    VERSION,
-    WEIGHTS,
-    add_format_options,
-    check_format_options,
-    options_of,
-)
+from tfport.cli.onnx_export import export_onnx, export_split
+from tfport.cli.other_exports import OTHER_FORMATS, VERSION, options_of, save_certified
 from tfport.cli.signature_arguments import add_signature_changes
-from tfport.errors import Error
 
 if TYPE_CHECKING:
     from tfport.graph.model import Model
-
-GRAPH_DEF, SAVED_MODEL = "graph_def", "saved_model"
-SUFFIXES = {
-    ".onnx": ONNX, ".tflite": LITE, ".pb": GRAPH_DEF, "": SAVED_MODEL,
-    ".safetensors": WEIGHTS, ".npz": WEIGHTS,
-}  # fmt: skip
-WEIGHTS_IN_HDF5 = ("weights.h5", "weights.hdf5")
 
 
 @command(
@@ -50,7 +34,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--for", dest="target", metavar="TARGET", help="release that must run it, such as tensorflow==1.15.5"
     )
     add_format_options(parser)
-    add_onnx_options(parser)
     add_outputs(parser)
     add_signature_changes(parser)
     add_json(parser)
@@ -58,11 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    kind = args.format or _kind(args.output)
-    check_format_options(args, kind)
-    check_onnx_options(args, kind)
-    if kind == ONNX or args.split:
-        return export_split(args) if args.split else export_onnx(args)
+    kind = format_of(args)
+    if kind in (ONNX, SPLIT):
+        return export_split(args) if kind == SPLIT else export_onnx(args)
     if kind in OTHER_FORMATS:
         return OTHER_FORMATS[kind](args)
     if args.target:
@@ -75,18 +56,6 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(f"{args.output}: {_summary(report)}")
     return 0
-
-
-def _kind(output: str) -> str:
-    if output.endswith(WEIGHTS_IN_HDF5):
-        return WEIGHTS
-    suffix = "" if output.endswith(os.sep) else os.path.splitext(output)[1]
-    if suffix not in SUFFIXES:
-        raise Error(
-            f"{output}: expected FILE.onnx, FILE.tflite, FILE.pb, a folder name without a suffix, or "
-            "FILE.safetensors, FILE.npz or weights.h5 for weights; `tfport fix` writes Keras files"
-        )
-    return SUFFIXES[suffix]
 
 
 def _summary(report: dict[str, Any]) -> str:
@@ -132,14 +101,11 @@ def _export_for(args: argparse.Namespace, kind: str) -> int:
     from tfport.cli.output import show_fixed
     from tfport.cli.progress import show_progress
     from tfport.cli.target_argument import parse_target
-    from tfport.fix.certify.provenance import Provenance
     from tfport.fix.export import export_for
 
     target = parse_target(args.target)
     model, _ = load_runnable_model(args)
     with show_progress(f"exporting {args.model}"):
         fixed = export_for(model, target, as_graph=kind == GRAPH_DEF, options=options_of(args))
-        fixed.provenance = Provenance(args.command_line)
-        if fixed.ok:
-            fixed.save(args.output)
+        save_certified(fixed, args)
     return show_fixed(fixed, args)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from tfport.cli.export_formats import ONNX, SPLIT
 from tfport.cli.model_arguments import load_runnable_model
 from tfport.cli.other_exports import VERSION, options_of
 from tfport.errors import Error
@@ -12,34 +13,7 @@ from tfport.errors import Error
 if TYPE_CHECKING:
     from tfport.runtime.export import OnnxOptions
 
-ONNX, SPLIT = "onnx", "onnx_split"
 MAX_LISTED = 20
-
-
-def add_onnx_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--opset", type=int, metavar="N", help="version of ONNX's ops (default: 20)")
-    parser.add_argument(
-        "--external-data", action="store_true", help="store the weights of FILE.onnx in FILE.onnx.data"
-    )
-    parser.add_argument(
-        "--split",
-        action="store_true",
-        help="write a folder: ONNX files for what ONNX supports, and a SavedModel for the rest",
-    )
-    parser.add_argument(
-        "--state-as-inputs",
-        action="store_true",
-        help="make the variables that a signature changes inputs and outputs of FILE.onnx",
-    )
-
-
-def check_onnx_options(args: argparse.Namespace, kind: str) -> None:
-    """Raise an error for an option of ONNX files, if another format is written."""
-    is_onnx = kind == ONNX or args.split
-    if not is_onnx and (args.opset is not None or args.external_data or args.state_as_inputs):
-        raise Error(f"{args.output}: --opset, --external-data and --state-as-inputs are for FILE.onnx")
-    if args.split and (kind == ONNX or args.format or args.weights or args.state_as_inputs or args.target):
-        raise Error(f"{args.output}: --split writes a folder, without --format, --weights and --for")
 
 
 def export_onnx(args: argparse.Namespace) -> int:

@@ -4,73 +4,19 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 from typing import TYPE_CHECKING, Any
 
+from tfport.cli.export_formats import LAYOUTS, LITE, TFJS, TFJS_LAYERS, TRITON, WEIGHTS
 from tfport.cli.model_arguments import load_runnable_model
 from tfport.cli.signature_arguments import signature_changes
 from tfport.errors import Error
 
 if TYPE_CHECKING:
     from tfport.fix.options import FixOptions
+    from tfport.fix.result import Fixed
 
 VERSION = 1
-LITE, WEIGHTS, TFJS, TFJS_LAYERS, TRITON = "tflite", "weights", "tfjs", "tfjs-layers", "triton"
-LAYOUTS = ("tensorflow", "torch")
-
-
-def add_format_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--format",
-        choices=[TFJS, TFJS_LAYERS, TRITON],
-        help="tfjs: a TensorFlow.js graph model; tfjs-layers: a layers model, of a Keras file; triton: a "
-        "model of a Triton repository; PATH is a folder",
-    )
-    parser.add_argument(
-        "--weights",
-        choices=("float16", "int8", "full-int8"),
-        help="store the weights of a .tflite or .onnx file in fewer bits; full-int8: activations too",
-    )
-    parser.add_argument(
-        "--calibrate",
-        metavar="FILE",
-        help="inputs for --weights full-int8: .npz with an array for each, a row for each example",
-    )
-    parser.add_argument(
-        "--tolerance",
-        type=float,
-        metavar="X",
-        help="largest difference of outputs, relative to their largest number, for --weights (default: 0.05)",
-    )
-    parser.add_argument(
-        "--allow-flex",
-        action="store_true",
-        help="write ops that TensorFlow Lite lacks as Flex ops, which need TensorFlow's interpreter",
-    )
-    parser.add_argument(
-        "--quantize",
-        metavar="TYPE[=PATTERN]",
-        action="append",
-        default=[],
-        help="store weights of a TensorFlow.js model as float16, uint8 or uint16: all, or those whose names "
-        "match; can be repeated",
-    )
-    parser.add_argument(
-        "--layout", choices=LAYOUTS, help="axes of kernels in a file of weights (default: tensorflow)"
-    )
-
-
-def check_format_options(args: argparse.Namespace, kind: str) -> None:
-    """Raise an error for an option of another format."""
-    if kind not in (LITE, "onnx") and (args.weights or args.tolerance is not None):
-        raise Error(f"{args.output}: --weights and --tolerance are for FILE.tflite and FILE.onnx")
-    if kind != LITE and (args.allow_flex or args.calibrate):
-        raise Error(f"{args.output}: --calibrate and --allow-flex are for FILE.tflite")
-    if args.calibrate and args.weights != "full-int8":
-        raise Error("--calibrate is for --weights full-int8")
-    if kind not in (TFJS, TFJS_LAYERS) and args.quantize:
-        raise Error(f"{args.output}: --quantize is for --format tfjs and tfjs-layers")
-    if kind != WEIGHTS and args.layout:
-        raise Error(f"--layout is for weights; {args.output} is a model, whose kernels have one layout")
 
 
 def options_of(args: argparse.Namespace) -> FixOptions:
@@ -82,6 +28,16 @@ def options_of(args: argparse.Namespace) -> FixOptions:
         fetches=tuple(args.fetch),
         feeds=tuple(args.feed),
     )
+
+
+def save_certified(fixed: Fixed, args: argparse.Namespace) -> None:
+    """Write a model and its certificate, unless the target does not run it or the outputs differ."""
+    from tfport.fix.certify.provenance import Provenance
+
+    fixed.provenance = Provenance(args.command_line)
+    fixed.proof_command = f"tfport fix --verify {args.output.rstrip(os.sep)}.certificate.json --prove"
+    if fixed.ok:
+        fixed.save(args.output)
 
 
 def _weights(args: argparse.Namespace) -> int:
@@ -117,7 +73,6 @@ def _lite(args: argparse.Namespace) -> int:
     from tfport.cli.output import show_fixed
     from tfport.cli.progress import show_progress
     from tfport.cli.target_argument import parse_target
-    from tfport.fix.certify.provenance import Provenance
     from tfport.fix.lite.export import LiteExportOptions, export_lite, usual_interpreter
 
     target = parse_target(args.target or usual_interpreter(with_flex=args.allow_flex))
@@ -126,9 +81,7 @@ def _lite(args: argparse.Namespace) -> int:
         samples = _single_call(args.calibrate) if args.calibrate else None
         lite = LiteExportOptions(args.weights, args.tolerance, args.allow_flex, samples)
         fixed = export_lite(model, target, args.output, options_of(args), lite, registry)
-        fixed.provenance = Provenance(args.command_line)
-        if fixed.ok:
-            fixed.save(args.output)
+        save_certified(fixed, args)
     return show_fixed(fixed, args)
 
 
@@ -145,8 +98,6 @@ def _tfjs(args: argparse.Namespace) -> int:
     from tfport.cli.output import show_fixed
     from tfport.cli.progress import show_progress
     from tfport.cli.target_argument import parse_target
-    from tfport.fix.certify.provenance import Provenance
-    from tfport.fix.result import Fixed
     from tfport.fix.tfjs import fix_tfjs
     from tfport.fix.tfjs_layers import fix_tfjs_layers
     from tfport.formats.tfjs.write import parse_quantization
@@ -160,12 +111,10 @@ def _tfjs(args: argparse.Namespace) -> int:
         options = options_of(args)
         fixed: Fixed
         if args.format == TFJS_LAYERS:
-            fixed = fix_tfjs_layers(model, target.tfjs, options, progress, quantization)
+            fixed = fix_tfjs_layers(model, target, options, progress, quantization, args.tolerance)
         else:
-            fixed = fix_tfjs(model, target, options, progress, quantization)
-        fixed.provenance = Provenance(args.command_line)
-        if fixed.ok:
-            fixed.save(args.output)
+            fixed = fix_tfjs(model, target, options, progress, quantization, args.tolerance)
+        save_certified(fixed, args)
     return show_fixed(fixed, args)
 
 

@@ -36,7 +36,7 @@ from tfport.fix.structure.signature_outputs import (
     feeds_to_placeholders,
     return_inputs_through_identities,
 )
-from tfport.fix.structure.tfjs_form import keep_filling, to_one_graph
+from tfport.fix.structure.tfjs_form import count_axes_from_start, keep_filling, to_one_graph
 from tfport.fix.structure.transposes import cancel_transposes
 from tfport.fix.xla_programs import expand_modules
 from tfport.formats.saved_model.signature import SAVED_MODEL
@@ -146,6 +146,8 @@ def attempt(model: Model, target: Target, form: ModelForm, options: FixOptions) 
         says = "Pairs of transpositions that cancel each other are removed."
         journal.changed("without transpositions", says, [(name, "Transpose") for name in removed])
     adapt_to_release(work.graph, checker, engine.facts, journal, tensors)
+    if form is ModelForm.TFJS:
+        count_axes_from_start(work, engine.facts, journal)
     update_metadata(work, target, producer, journal, flat=form is not ModelForm.AS_IT_IS)
     fetches = answers_of(model, options)
     report = _check(work, target, options, fetches)

@@ -66,6 +66,8 @@ class Fixed(RenderedResult):
     """Rewrites a model for another target: `remaining` says which release would take it."""
     provenance: Provenance = field(default_factory=Provenance, kw_only=True)
     """How the rewrite was asked for, for the certificate."""
+    proof_command: str = field(default="tfport fix --prove", kw_only=True)
+    """The command that would run the target, for the certificate."""
 
     @property
     def model(self) -> Model:
@@ -115,7 +117,7 @@ class Fixed(RenderedResult):
         if not self.ok:
             why = self.verification.statement if self.verification else "; ".join(self.remaining)
             raise Error(f"{self.source.where}: not written for {self.target.name}: {why}")
-        beside = str(path).removesuffix(".meta")
+        beside = str(path).rstrip(os.sep).removesuffix(".meta")
         with ExitStack() as together:
             ends = ["certificate.json", "certificate.html", *(["intoto.json"] if attestation else [])]
             certificates = [together.enter_context(new_path(f"{beside}.{end}")) for end in ends]
@@ -169,6 +171,7 @@ class Fixed(RenderedResult):
             tags=list(self.source.meta.meta_info_def.tags) if self.source.format is SAVED_MODEL else (),
             signature_changes=self.attempt.options.signature_changes.to_json(),
             provable=is_provable(self.target),
+            proof_command=self.proof_command,
             tried=self.is_tried,
         )
 

@@ -11,15 +11,23 @@ import os
 from dataclasses import fields
 
 from tfport.atlas.target import Target
+from tfport.fix.certify.verification import Verification
+from tfport.fix.certify.verify import verify
 from tfport.fix.export import saved_with, with_choice_among_changes
 from tfport.fix.fix import Progress, fix_model
 from tfport.fix.options import FixOptions
 from tfport.fix.result import Fixed
+from tfport.fix.rule import LOSSY
 from tfport.fix.signature_sizes import PLACEHOLDERS
 from tfport.formats.tfjs.write import WeightQuantization
+from tfport.graph.dtypes import STRING
 from tfport.graph.model import Model
-from tfport.graph.save_tfjs import NO_QUANTIZATION, chosen_signature, save_tfjs
+from tfport.graph.save_tfjs import NO_QUANTIZATION, chosen_signature, save_tfjs, with_restored_weights
 from tfport.startup.dataclass import dataclass, replace
+
+TOLERANCE = 0.05
+ONLY_UTF_8 = "TensorFlow.js reads strings as UTF-8: for other bytes its answers may differ"
+QUANTIZED, FEWER_BITS = "quantized", "Weights are stored in fewer bits, as `--quantize` asks."
 
 
 @dataclass
@@ -39,8 +47,12 @@ def fix_tfjs(
     options: FixOptions,
     progress: Progress = lambda doing: None,
     quantization: WeightQuantization = NO_QUANTIZATION,
+    tolerance: float | None = None,
 ) -> FixedTfjs:
-    """Rewrite one signature of a model for a release of TensorFlow.js."""
+    """Rewrite one signature of a model for a release of TensorFlow.js.
+
+    With quantized weights, outputs may differ by `tolerance`, a part of their largest number.
+    """
     options = with_choice_among_changes(options)
     saved = saved_with(model, options)
     name = chosen_signature(saved)
@@ -48,5 +60,33 @@ def fix_tfjs(
     feeds = tuple(value.name for value in fed)
     chosen = replace(options, signatures=(name,), fetches=(), feeds=feeds, drop_asserts=True)
     fixed = fix_model(saved, target, chosen, progress)
+    if quantization.patterns and fixed.ok:
+        progress("comparing outputs with quantized weights")
+        restored, names = with_restored_weights(fixed.model, quantization)
+        fixed.journal.changed(QUANTIZED, FEWER_BITS, [(name, "Const") for name in names], LOSSY)
+        fixed.verification = verify_quantized(saved, restored, chosen, tolerance, progress)
+    if fixed.verification is not None and any(
+        spec.dtype == STRING for spec in saved.signatures[name].inputs.values()
+    ):
+        fixed.verification.needed.append(ONLY_UTF_8)
     values = {field.name: getattr(fixed, field.name) for field in fields(Fixed)}
     return FixedTfjs(**values, quantization=quantization)
+
+
+def verify_quantized(
+    before: Model, after: Model, options: FixOptions, tolerance: float | None, progress: Progress
+) -> Verification:
+    """Measure what quantized weights change."""
+    part = TOLERANCE if tolerance is None else tolerance
+    return verify(
+        before,
+        after,
+        inputs=options.inputs or None,
+        signatures=options.signatures,
+        feeds=options.feeds,
+        rtol=part,
+        atol=options.atol,
+        part=part,
+        live=False,
+        progress=progress,
+    )

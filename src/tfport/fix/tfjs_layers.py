@@ -9,22 +9,30 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tfport.atlas.resolve.targets import resolve_targets
+from tfport.atlas.target import Target
 from tfport.atlas.tfjs.releases import TfjsSource
 from tfport.errors import CannotRun, Error
+from tfport.fix.certify.verification import Verification
 from tfport.fix.fix import Progress
 from tfport.fix.keras.fix import FixedKeras, Write, fix_keras
 from tfport.fix.options import FixOptions
+from tfport.fix.rule import LOSSY
+from tfport.fix.tfjs import FEWER_BITS, QUANTIZED, verify_quantized
 from tfport.formats.files import Folder
+from tfport.formats.find import find_model
 from tfport.formats.keras.read import read_keras
 from tfport.formats.keras.records import Json, KerasFile
 from tfport.formats.tfjs.write import WeightQuantization, stored_array, write_tfjs
 from tfport.frontends.keras.instance import KerasModel
+from tfport.frontends.load import load_any_model
 from tfport.graph.model import Model
 from tfport.graph.save_tfjs import NO_QUANTIZATION
+from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,24 +42,55 @@ KERAS_2 = "tensorflow==2.8.4"
 FILE = "model.h5"
 
 
+@dataclass
+class FixedTfjsLayers(FixedKeras):
+    """A Keras file rewritten as a layers model."""
+
+    @property
+    def is_tried(self) -> bool:
+        return True
+
+
 def fix_tfjs_layers(
     model: Model,
-    release: TfjsSource,
+    target: Target,
     options: FixOptions,
     progress: Progress = lambda doing: None,
     quantization: WeightQuantization = NO_QUANTIZATION,
-) -> FixedKeras:
-    """Rewrite a Keras file as Keras 2 spells it; it is written as a layers model."""
+    tolerance: float | None = None,
+) -> FixedTfjsLayers:
+    """Rewrite a Keras file as Keras 2 spells it; it is written as a layers model.
+
+    With quantized weights, outputs may differ by `tolerance`, a part of their largest number.
+    """
     if not isinstance(model, KerasModel):
         raise CannotRun(f"{model.where}: {model.format.name} has no layers; `--format tfjs` writes its graph")
     if options.signature_changes:
         raise Error(f"{model.where}: a layers model has no signatures that can be renamed or resized")
-    (target,) = resolve_targets(KERAS_2)
-    fixed = fix_keras(model, target, FILE, options, progress)
+    assert target.tfjs is not None
+    (keras_2,) = resolve_targets(KERAS_2)
+    rewritten = fix_keras(model, keras_2, FILE, options, progress)
+    values = {field.name: getattr(rewritten, field.name) for field in fields(FixedKeras)}
+    fixed = FixedTfjsLayers(**values)
     if fixed.write is not None:
-        _only_known(fixed.write, release, model.where)
+        fixed.target = target
+        _only_known(fixed.write, target.tfjs, model.where)
         fixed.write = _writer(fixed.write, quantization)
+        if quantization.patterns and fixed.ok:
+            fixed.journal.changed(QUANTIZED, FEWER_BITS, [("", "")], LOSSY)
+            fixed.verification = _verify_written(fixed.write, model, options, tolerance, progress)
     return fixed
+
+
+def _verify_written(
+    write: Write, model: Model, options: FixOptions, tolerance: float | None, progress: Progress
+) -> Verification:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "model")
+        write(path)
+        written = load_any_model(find_model(str(path)), model.graph.ops.definitions)
+        written.require_graph()
+        return verify_quantized(model, written, options, tolerance, progress)
 
 
 def _only_known(write_h5: Write, release: TfjsSource, where: str) -> None:

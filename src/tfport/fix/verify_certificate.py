@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from tfport.atlas.resolve.targets import resolve_targets
-from tfport.atlas.target import Target
 from tfport.errors import Error
 from tfport.fix.certify.certificate_record import CertificateRecord, ModelRecord, read_certificate
 from tfport.fix.certify.other_runner import OtherRunner
@@ -95,7 +94,7 @@ def verify_certificate(
         before,
         after,
         inputs=inputs or None,
-        targets=_targets(record, before, after, options, progress),
+        targets=_targets(record, after, options, progress),
         live=before.lite is None,
         progress=progress,
         **record.settings,
@@ -166,7 +165,6 @@ def _changed(what: str, model: ModelRecord, path: str) -> Iterator[str]:
 
 def _targets(
     record: CertificateRecord,
-    before: Model,
     after: Model,
     options: FixOptions,
     progress: Callable[[str], None],
@@ -174,11 +172,11 @@ def _targets(
     if not (options.prove or options.pythons):
         return []
     (target, *_) = resolve_targets(record.target)
-    return target_runners(_runner(before, after, target), target, options, progress)
+    return target_runners(_runner(after), target, options, progress)
 
 
-def _runner(before: Model, after: Model, target: Target) -> type[OtherRunner]:
-    if before.lite is not None and after.lite is not None:
+def _runner(after: Model) -> type[OtherRunner]:
+    if after.lite is not None:
         return LiteInterpreter
     return KerasRunner if after.keras is not None else TensorFlow
 

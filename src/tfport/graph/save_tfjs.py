@@ -15,9 +15,9 @@ from tfport.errors import CannotRun
 from tfport.formats.output import new_path
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.formats.proto.saved_model_pb2 import SignatureDef
-from tfport.formats.tfjs.write import WeightQuantization, stored_array, write_tfjs
+from tfport.formats.tfjs.write import WeightQuantization, restored, stored_array, write_tfjs
 from tfport.graph.build import write_node, write_rest
-from tfport.graph.dtypes import STRING
+from tfport.graph.dtypes import FLOAT32, STRING
 from tfport.graph.graph import Node
 from tfport.graph.load_tfjs import SIGNATURE
 from tfport.graph.model import Model
@@ -53,6 +53,20 @@ def save_tfjs(
         document["modelInitializer"] = _json(_graph_def(model, first))
     with new_path(path) as folder:
         write_tfjs(folder, document, _weights(model, (*main, *(first - main))), quantization)
+
+
+def with_restored_weights(model: Model, quantization: WeightQuantization) -> tuple[Model, list[str]]:
+    """A copy that computes with the numbers that TensorFlow.js restores, and the quantized weights."""
+    work, names = model.copy(), []
+    for node in [node for node in work.graph if node.op == "Const"]:
+        tensor = node.attrs["value"]
+        assert isinstance(tensor, Tensor)
+        if tensor.dtype == FLOAT32:
+            array = restored(node.name, tensor.numpy(), quantization)
+            if array is not None:
+                node.attrs["value"] = Tensor.from_numpy(array, FLOAT32)
+                names.append(node.name)
+    return work, names
 
 
 def _state_defaults(model: Model) -> None:

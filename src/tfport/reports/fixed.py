@@ -136,9 +136,6 @@ def rows_of(comparison: AnswerComparison) -> Iterator[tuple[str, ...]]:
     """A row for each output; a second row for differences on inputs that are not finite."""
     for name, difference in comparison.outputs.items():
         yield name, *cells(difference, random=name in comparison.random)
-        if difference.rows and name not in comparison.random:
-            others = difference.rows - difference.same_argmax
-            yield f"{name}, argmax", "", "", "", "", f"{others:,} of {difference.rows:,}"
     for name, difference in comparison.not_finite.items():
         if difference.unequal and name not in comparison.random:
             yield f"{name} (NaN, inf)", *cells(difference)

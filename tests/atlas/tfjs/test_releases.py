@@ -16,6 +16,8 @@ def test_text_names_a_release_and_a_backend():
     assert [t.name for t in resolve_targets("tfjs[wasm]==3.21.0")] == ["tfjs 3.21.0 (wasm)"]
     with pytest.raises(Error, match=r"tfjs\[gpu\]: unknown backend; expected cpu, wasm, webgl"):
         resolve_targets("tfjs[gpu]==4.22.0")
+    both = resolve_targets("tfjs[cpu, wasm]==4.22.0")
+    assert [t.name for t in both] == ["tfjs 4.22.0 (cpu)", "tfjs 4.22.0 (wasm)"]
 
 
 def test_kernels_of_a_backend():

@@ -40,6 +40,14 @@ STRUCTURE = frozenset(
 )
 """Ops that take any type."""
 
+ASSUMED: dict[str, dict[str, bool | int]] = {
+    "OneHot": {"axis": -1},
+    "FusedBatchNorm": {"is_training": False},
+    "FusedBatchNormV2": {"is_training": False},
+    "FusedBatchNormV3": {"is_training": False},
+}
+"""Attributes that its executor does not read, and the values that it assumes."""
+
 
 class TfjsSource:
     """A release with a backend."""
@@ -66,7 +74,9 @@ class TfjsSource:
 
     def problem(self, op: str) -> str:
         """The error of an op that it lists and that never works, `wrong` for other answers; or empty."""
-        return str(self._record["ops"].get(op, {}).get("problem", ""))
+        entry = self._record["ops"].get(op, {})
+        on_wasm = entry.get("wasm_problem", "") if self.backend == "wasm" else ""
+        return str(entry.get("problem", "") or on_wasm)
 
     def outputs(self, op: str) -> int | None:
         """How many outputs of an op it has, if not all."""
@@ -86,7 +96,9 @@ class TfjsSource:
         """TensorFlow's definition with the attribute values that work; None for an op that does not."""
         if op not in self._definitions:
             known = known_ops().get(op) if self.knows(op) and not self.problem(op) else None
-            self._definitions[op] = _restricted(known, self._refused(op)) if known is not None else None
+            self._definitions[op] = (
+                _restricted(known, self._refused(op), ASSUMED.get(op, {})) if known is not None else None
+            )
         return self._definitions[op]
 
     def kernels(self, op: str) -> list[Kernel]:
@@ -112,14 +124,20 @@ class TfjsSource:
         return refused
 
 
-def _restricted(known: OpDef, refused: dict[str, list[str]]) -> OpDef:
-    """A definition whose attributes do not allow the refused texts."""
+def _restricted(known: OpDef, refused: dict[str, list[str]], assumed: dict[str, bool | int]) -> OpDef:
+    """A definition whose attributes do not allow the refused texts, and only the assumed values."""
     changed = OpDef()
     changed.CopyFrom(known)
     for attr in changed.attr:
         if attr.type == "string" and attr.name in refused and attr.HasField("allowed_values"):
             kept = [text for text in attr.allowed_values.list.s if text.decode() not in refused[attr.name]]
             attr.allowed_values.list.s[:] = kept
+        if attr.name in assumed:
+            values, only = attr.allowed_values.list, assumed[attr.name]
+            if isinstance(only, bool):
+                values.b[:] = [only]
+            else:
+                values.i[:] = [only]
     return changed
 
 

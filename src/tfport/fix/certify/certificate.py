@@ -58,6 +58,8 @@ class Certificate(RenderedResult):
     """How the signatures were changed before the rewrite, as `fix.signature_changes` reads it."""
     provable: bool = True
     """Whether `--prove` can run the target."""
+    proof_command: str = "tfport fix --prove"
+    """The command that would run the target."""
     tried: bool = True
     """Whether rewritten models of this kind have been run in the release of the target."""
 
@@ -83,7 +85,7 @@ class Certificate(RenderedResult):
     def target_statement(self) -> str:
         """Whether the target itself was run, in a sentence."""
         if not self.target_runs:
-            advice = "; `tfport fix --prove` runs it" if self.provable else ""
+            advice = f"; `{self.proof_command}` runs it" if self.provable else ""
             untried = "" if self.tried else "; rewritten files of this kind were not tried in this release"
             return f"the target itself was not run{untried}{advice}"
         return "; ".join(map(_was_run, self.target_runs))

@@ -144,7 +144,7 @@ def _differences(outputs: Mapping[str, OutputDifference]) -> dict[str, Any]:
                "unequal": d.unequal, "beyond": d.beyond, "absolute": _number(d.absolute),
                "relative": _number(d.relative), "ulps": d.ulps, "problem": d.problem,
                "judged_as": d.judged_as, "rtol": d.rtol, "atol": d.atol, "worst": _worst(d),
-               **({"argmax": {"rows": d.rows, "same": d.same_argmax}} if d.rows else {})}
+               **({"largest": d.largest, "rows": d.rows, "same_argmax": d.same_argmax} if d.rows else {})}
         for name, d in outputs.items()
     }  # fmt: skip
 

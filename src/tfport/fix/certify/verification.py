@@ -219,6 +219,9 @@ class Verification:
             if comparison.only_rewritten_answers:
                 trials = count(len(comparison.only_rewritten_answers), "input")
                 yield f"{signature}: accepts {trials} that the original refuses ({runner})"
+            for name, difference in comparison.outputs.items():
+                if difference.rows and name not in comparison.random:
+                    yield f"{signature}: {_loss(name, difference)} ({runner})"
         for signature, outputs in self.narrowest.items():
             yield from (f"{signature}: {self._judged(signature, name)}" for name in outputs)
         for trial in self.trials:
@@ -277,6 +280,15 @@ class Verification:
             "the user's inputs" if refused[0].origin == GIVEN else f"{times:,} of {len(refused):,} inputs"
         )
         return f"the original refuses {inputs}: {why}"
+
+
+def _loss(name: str, difference: OutputDifference) -> str:
+    """How much of an output a lossy conversion changed."""
+    part = difference.absolute / difference.largest if difference.largest else 0.0
+    return (
+        f"`{name}` differs by up to {difference.absolute:.3g}, {part:.2%} of its largest number; the largest "
+        f"element is the same in {difference.same_argmax:,} of {count(difference.rows, 'row')}"
+    )
 
 
 # The inputs of a trial in a certificate: dtype, shape and SHA-256 of each.

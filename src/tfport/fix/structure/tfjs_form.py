@@ -1,12 +1,15 @@
 """Convert a flat model to the form of a TensorFlow.js graph model.
 
 A loop that reads variables can be frozen only as part of the graph. What a model runs at load, besides
-filling tables, is about variables, which become constants.
+filling tables, is about variables, which become constants. Axes are counted from the start.
 """
 
 from __future__ import annotations
 
+from tfport.check.tfjs import AXES, has_negative_axis
+from tfport.fix.facts import Facts
 from tfport.fix.journal import Journal
+from tfport.fix.structure.function_bodies import Site
 from tfport.fix.structure.lower import lower_all
 from tfport.fix.structure.signature_outputs import bypass_op
 from tfport.graph.dtypes import RESOURCE
@@ -52,3 +55,19 @@ def _bypass_identities(model: Model) -> None:
         node.set_inputs(())
         node.set_controls([*node.controls, *before])
         node.become("NoOp", {})
+
+
+def count_axes_from_start(model: Model, facts: Facts, journal: Journal) -> None:
+    """Replace negative axes of ops whose rank is known; `check` reports those that stay."""
+    changed = []
+    for node in [node for node in model.graph if node.op in AXES and has_negative_axis(node)]:
+        index = AXES[node.op]
+        axes, rank = facts.constant(node.inputs[index]), facts.rank(node.inputs[0])
+        if axes is None or (node.op != "Transpose" and rank is None):
+            continue
+        positive = axes % (axes.size if node.op == "Transpose" else rank)
+        inputs = list(node.inputs)
+        inputs[index] = Site.of(node).constant(positive, inputs[index].dtype.base, name="axes")
+        node.set_inputs(inputs)
+        changed.append((node.name, node.op))
+    journal.changed("axes from the start", "Negative axes become the axes that they mean.", changed)

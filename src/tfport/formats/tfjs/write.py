@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfport.errors import Error
 from tfport.formats.tfjs.signature import MODEL
-from tfport.formats.tfjs.weights import LENGTH_BYTES, QUANTIZED
+from tfport.formats.tfjs.weights import LENGTH_BYTES, QUANTIZED, decode, weight_from
 from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -82,12 +82,26 @@ def _stored(
 ) -> Iterator[memoryview | bytes]:
     """The bytes of each weight; its entry of the manifest is added to `entries`."""
     for name, array in weights:
-        entry: dict[str, Any] = {"name": name, "shape": list(array.shape), "dtype": _type_name(array)}
-        dtype = quantization.dtype(name)
-        if dtype is not None and entry["dtype"] == "float32" and array.size:
-            array, entry["quantization"] = quantized(array, dtype)
+        stored, entry = _entry(name, array, quantization)
         entries.append(entry)
-        yield _bytes(array)
+        yield _bytes(stored)
+
+
+def _entry(
+    name: str, array: NDArray[Any], quantization: WeightQuantization
+) -> tuple[NDArray[Any], dict[str, Any]]:
+    """An array as it is stored, and its entry of the manifest."""
+    entry: dict[str, Any] = {"name": name, "shape": list(array.shape), "dtype": _type_name(array)}
+    dtype = quantization.dtype(name)
+    if dtype is not None and entry["dtype"] == "float32" and array.size:
+        array, entry["quantization"] = quantized(array, dtype)
+    return array, entry
+
+
+def restored(name: str, array: NDArray[Any], quantization: WeightQuantization) -> NDArray[Any] | None:
+    """The numbers that TensorFlow.js computes with instead of those of a weight; None if it has these."""
+    stored, entry = _entry(name, array, quantization)
+    return decode(_bytes(stored), weight_from(entry, name)) if "quantization" in entry else None
 
 
 def _type_name(array: NDArray[Any]) -> str:

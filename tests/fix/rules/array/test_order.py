@@ -21,6 +21,7 @@ from tfport.fix.rules.array.order import (
     last_of_the_top,
     of_a_vector,
     of_the_first_axis,
+    one_hot_last,
     padded_with_a_value,
     padded_with_zeros,
     transposed_then_conjugated,
@@ -31,7 +32,10 @@ PAD, PAD2 = "y = Pad(x, p) {T=float32}", "y = PadV2(x, p, v) {T=float32}"
 UNIQUE = "y = UniqueV2(x, a) {T=int32, Taxis=int64, out_idx=%s}"
 BOTH, ALL = ["y:0", "y:1"], ["y:0", "y:1", "y:2"]
 AXIS = {"constants": ("a",)}
+ONE_HOT = "y = OneHot(x, d, a, b) {T=float32, TI=int32, axis=%d}"
+HOT = {"d": scalar(4), "a": scalar(2, np.float32), "b": scalar(-1, np.float32)}
 CASES = [
+    *(rule_case(one_hot_last, ONE_HOT % axis, x=i32([0, 3], [5, 1], [2, -1]), **HOT) for axis in (0, 1, 2)),
     rule_case(
         exact_top_k, "y = ApproxTopK(x) {T=float32, k=3}", fetches=["y:0", "y:1"], x=numbers(2, 3, 9)
     ),
@@ -138,3 +142,7 @@ def test_any_roll(turns, known):
             **AXIS,
         )
     )
+
+
+def test_one_hot_along_the_last_axis_stays():
+    assert_refuses(one_hot_last, ONE_HOT % -1, because="its axis is the last one", x=i32(0, 3), **HOT)

@@ -220,3 +220,16 @@ def where_not_zero(op: RuleBuilder, n: Node) -> Replacement:
     if n.inputs[0].dtype.base == BOOL:
         return OtherProblem("its input is bool already")
     return op.Where(op.NotEqual(n.inputs[0], 0), T="bool")
+
+
+@rule("OneHot", keeps=EXACT)
+def one_hot_last(op: RuleBuilder, n: Node) -> Replacement:
+    """OneHot adds the last axis, and a transposition moves it."""
+    axis, dims = n.attrs["axis"], op.shape(n.inputs[0])
+    if axis == -1:
+        return refuse("its axis is the last one")
+    if dims is None:
+        return refuse("the rank of its indices is unknown")
+    last = op.OneHot(*n.inputs, **{**n.attrs, "axis": -1})
+    rank = len(dims)
+    return last if axis == rank else op.Transpose(last, [*range(axis), rank, *range(axis, rank)])

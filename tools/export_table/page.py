@@ -1,0 +1,101 @@
+"""docs/export.md: the table of targets and sources, from the outcomes of `run.py`."""
+
+# ruff: noqa: E501
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+PAGE = Path(__file__).parents[2] / "docs/export.md"
+OTHERS = {
+    "tflite": ("TFLiteConverter", "`.tflite`"),
+    "tf2onnx": ("tf2onnx", "ONNX"),
+    "onnx2tf": ("onnx2tf", "`.tflite`"),
+}
+WRITTEN, NOT_READ = "written", "not read"
+NOTHING = "has no weights"
+"""Why a layer without weights has no file of weights: that is not a refusal."""
+HEAD = """# What converts to what
+
+`tools/export_table/run.py` draws {count} models of each format (seed {seed}), converts each to every target with
+[`tfport export`](commands/export.md) ([`fix`](commands/fix.md) for Keras files), and writes this page. Published packages
+have the SavedModels, graphs, MetaGraphs, checkpoints and TensorFlow.js models (`tools/real_models.toml`); the Keras files
+are those that real releases saved, mostly of one layer each; the `.tflite` files are what TensorFlow's converter wrote of
+the SavedModels. *written of tried*: `.tflite`, TensorFlow.js and Keras files were also compared with the original in
+tfport's runtime, and a file whose outputs differ is not written.
+
+"""
+BESIDE = """
+## Beside other converters
+
+On the same models. `-`: the converter has no entry for the format, or was not run.
+
+"""
+WHY = """
+## Why not
+
+Every refusal of the run, with what tfport said, is in `docs/evidence/export_table.json`. The most frequent:
+
+"""
+MOST_REASONS = 12
+
+
+def write_page(document: Mapping[str, Any]) -> None:
+    models = document["models"].values()
+    sources = list(dict.fromkeys(model["source"] for model in models))
+    targets = list(dict.fromkeys(target for model in models for target in model["tfport"]))
+    rows = [["from", *targets]]
+    for source in sources:
+        of_source = [model for model in models if model["source"] == source]
+        rows.append([source, *(_counted([m["tfport"].get(target) for m in of_source]) for target in targets)])
+    text = HEAD.format(**document) + _table(rows)
+    if document["converters"]:
+        text += BESIDE + _table(list(_beside(models, sources, document["converters"])))
+    PAGE.write_text(text + WHY + _reasons(models))
+
+
+def _beside(models: Any, sources: list[str], converters: list[str]) -> Any:
+    known = [name for name in OTHERS if name in converters]
+    yield ["from", *(cell for name in known for cell in (OTHERS[name][0], f"tfport, {OTHERS[name][1]}"))]
+    for source in sources:
+        of_source = [model for model in models if model["source"] == source]
+        cells = []
+        for name in known:
+            theirs = [
+                m.get(name) for m in of_source if m.get(name, {}).get("outcome") not in (None, NOT_READ)
+            ]
+            cells.append(_counted(theirs) if theirs else "-")
+            cells.append(_counted([m["tfport"].get(OTHERS[name][1]) for m in of_source]))
+        yield [source, *cells]
+
+
+def _counted(records: list[Mapping[str, Any] | None]) -> str:
+    """How many were written, of those that have something to write."""
+    tried = [record or {"outcome": "not tried"} for record in records]
+    tried = [record for record in tried if not record.get("why", "").endswith(NOTHING)]
+    return f"{sum(record['outcome'] == WRITTEN for record in tried)} of {len(tried)}"
+
+
+def _table(rows: list[list[str]]) -> str:
+    head, *rest = rows
+    lines = [head, ["---"] * len(head), *rest]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _reasons(models: Any) -> str:
+    counts: dict[tuple[str, str], int] = {}
+    for model in models:
+        for target, record in model["tfport"].items():
+            if record["outcome"] != WRITTEN and not record["why"].endswith(NOTHING):
+                key = target, _short(record["why"] or record["outcome"])
+                counts[key] = counts.get(key, 0) + 1
+    ordered = sorted(counts.items(), key=lambda item: -item[1])[:MOST_REASONS]
+    return _table([["target", "reason", "models"], *([t, why, str(n)] for (t, why), n in ordered)])
+
+
+def _short(why: str) -> str:
+    """A reason without the path of the model, in one cell."""
+    parts = why.removeprefix("tfport: ").split(": ", 1)
+    text = parts[1] if len(parts) == 2 and "/" in parts[0] else why
+    return text.replace("|", "\\|")[:140]
