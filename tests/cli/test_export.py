@@ -42,12 +42,16 @@ def test_triton(tmp_path, capsys):
     ("arguments", "message"),
     [
         (["-o", "saved", "--layout", "torch"], "saved: --layout is for weights, not for a SavedModel"),
-        (["-o", "m.onnx", "--tolerance", "0"],
-         "m.onnx: --tolerance is for FILE.tflite, --format tfjs and --format tfjs-layers, not for FILE.onnx"),
+        (["-o", "m.pb", "--tolerance", "0"],
+         "m.pb: --tolerance is for FILE.tflite, FILE.onnx, --format tfjs and --format tfjs-layers, not for "
+         "FILE.pb"),
+        (["-o", "m.onnx", "--allow-flex"], "m.onnx: --allow-flex is for FILE.tflite, not for FILE.onnx"),
+        (["-o", "m.onnx", "--split"], "m.onnx: --split writes a folder, without --format and --for"),
+        (["-o", "m.tflite", "--calibrate", "x.npz"], "--calibrate is for --weights full-int8"),
         (["-o", "m.pb", "--quantize", "uint8"],
          "m.pb: --quantize is for --format tfjs and --format tfjs-layers, not for FILE.pb"),
         (["-o", "web", "--format", "tfjs", "--weights", "int8"],
-         "web: --weights is for FILE.tflite, not for --format tfjs"),
+         "web: --weights is for FILE.tflite and FILE.onnx, not for --format tfjs"),
     ],
 )  # fmt: skip
 def test_options_of_another_format(capsys, arguments, message):

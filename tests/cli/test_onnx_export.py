@@ -38,7 +38,7 @@ def test_opsets_that_onnx_runtime_lacks_are_refused(options, tmp_path, capsys):
 
 def test_options_of_onnx_are_refused_elsewhere(tmp_path, capsys):
     assert main(["export", path_of("keras_sequential"), "-o", str(tmp_path / "m"), "--opset", "15"]) == 2
-    assert "--opset, --external-data and --state-as-inputs are for FILE.onnx" in capsys.readouterr().err
+    assert "m: --opset is for FILE.onnx and --split, not for a SavedModel" in capsys.readouterr().err
     assert main(["export", path_of("keras_lstm"), "-o", str(tmp_path / "m.onnx"), "--weights", "int8"]) == 2
     assert "--weights int8 is for FILE.tflite; an ONNX file has float16" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []

@@ -51,11 +51,11 @@ def _clean_collections(model: Model) -> None:
     """Drop names of tensors and nodes that the graph no longer has: Python looks all of them up."""
     for name, collection in list(model.meta.collection_def.items()):
         names = collection.node_list.value
-        found = [n for n in names if (model.has_tensor(n) if ":" in n else model.graph.find(n) is not None)]
-        if len(found) < len(names):
+        kept = [n for n in names if (model.has_tensor(n) if ":" in n else model.graph.find(n) is not None)]
+        if len(kept) < len(names):
             del names[:]
-            names.extend(found)
-            if not found:
+            names.extend(kept)
+            if not kept:
                 del model.meta.collection_def[name]
 
 

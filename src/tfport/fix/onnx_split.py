@@ -69,8 +69,9 @@ def write_split(
     name = select_signature(saved, None).name
     flat = frozen_model(saved, keep_init=True)
     signature = flat.signatures[name]
-    program = _program(Session(flat, registry=registry), signature)
-    stages = cut_into_stages(program)
+    engine = OnnxFileEngine()
+    program = _program(Session(flat, registry=registry), signature, engine)
+    stages = cut_into_stages(program, engine)
     tensors = _tensor_names(flat, program, signature)
     with new_path(folder) as temporary:
         temporary.mkdir()
@@ -89,12 +90,12 @@ def write_split(
     return SplitModel(name, parts)
 
 
-def _program(session: Session, signature: Signature) -> Program:
+def _program(session: Session, signature: Signature, engine: OnnxFileEngine) -> Program:
     feeds, fetches = (
         [tensor for spec in specs.values() for tensor in spec.tensors]
         for specs in (signature.inputs, signature.outputs)
     )
-    program = session.program(fetches, feeds, engine=OnnxFileEngine())
+    program = session.program(fetches, feeds, engine=engine)
     lower_exported_steps(program)
     program.replace({step: () for step in program.steps if step.op == ASSERT})
     return program

@@ -15,7 +15,7 @@ TRIED: dict[str, dict[str, str]] = {
     KERAS_FILES: {
         "keras": "3.0.5 3.1.1 3.2.1 3.3.3 3.4.1 3.5.0 3.6.0 3.7.0 3.8.0 3.9.2 3.10.0 3.11.3 3.12.4 3.13.2 "
         "3.14.1 3.15.1",
-        "tensorflow": "",
+        "tensorflow": "2.10.1",
         "tf-keras": "",
     },
     LITE_FILES: {"ai-edge-litert": "2.3.0"},

@@ -42,7 +42,9 @@ def test_islands_and_host_steps_are_counted():
 
 
 def test_an_op_without_lowering_is_not_reported():
-    assert profile(MATRICES, "n:0").host_nodes == []
+    result = profile(MATRICES, "n:0")
+    assert "StringLength" in {step.op for step in result.host}
+    assert [node.op for node in result.host_nodes] == ["AsString"]  # ONNX has it for integers
 
 
 def test_the_engine_profiles_its_ops_if_asked():
@@ -66,7 +68,7 @@ def test_an_island_may_be_too_small(monkeypatch):
 
 def test_the_engine_may_have_no_kernel_for_a_type():
     lines = f"s = AsString(x) {TO_TEXT}\ny = Shape(s) {{T=string, out_type=int32}}"
-    assert reasons(lines) == [("Shape", "ONNX Runtime has no Shape for string", "")]
+    assert ("Shape", "ONNX Runtime has no Shape for string", "") in reasons(lines)
 
 
 def test_a_value_may_have_to_be_constant():
@@ -89,7 +91,8 @@ def test_a_branch_names_what_keeps_it_on_the_host():
     m = Cast(s:0) {{SrcT=float32, DstT=int32}}
     y = Merge(m, n) {{T=int32, N=2}}
     """
-    assert ("If", "its body has `text` (AsString): ONNX has no such op", "") in reasons(lines)
+    why = "its body has `text` (AsString): ONNX writes other numbers than integers in another form"
+    assert ("If", why, "") in reasons(lines)
 
 
 def test_a_graph_without_signatures_has_a_profile():
@@ -110,4 +113,4 @@ def test_without_an_engine_there_are_no_islands():
     )
     assert result.islands == []
     assert result.parts["islands"] == result.parts["copies"] == 0
-    assert {node.op for node in result.host_nodes} == {"MatMul"}
+    assert {node.op for node in result.host_nodes} == {"MatMul", "AsString"}

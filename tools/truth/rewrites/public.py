@@ -37,7 +37,7 @@ Written by `tools/truth/rewrites/public.py`. {count} of the models that were dra
 from those of `tools/real_models.toml`, each rewritten by `tfport fix`; the binary answered {calls} inputs
 of each signature through the C API ({runs} processes) and in Python. The answers are compared with those of
 TensorFlow {version} to the original: right for **{same} of {all}** pairs of a rewritten model and a loader;
-`fix` refused {refused} of {pairs} pairs of a model and a release, and says why.
+`fix` refused {refused} of {pairs} (each a model and a release), and says why.
 
 | model | {targets} |
 |---|{rule}

@@ -98,15 +98,15 @@ def gpu_layers(file: KerasFile, release: KerasRelease) -> Iterator[tuple[str, st
 
 def _fused_channels_first(file: KerasFile) -> list[str]:
     """The batch normalizations of images along their first axis, which one op computes."""
-    found = [
+    normalizations = [
         name
         for name, class_name, config in stored_layers(file.config)
         if class_name.startswith(NORMALIZATION)
         and config.get("axis") in (1, [1])
         and not any(config.get(option) for option in NOT_FUSED)
     ]
-    shapes = layer_shapes(file) if found else {}
-    return [name for name in found if any(len(shape) == IMAGES for shape in shapes.get(name, ()))]
+    shapes = layer_shapes(file) if normalizations else {}
+    return [name for name in normalizations if any(len(shape) == IMAGES for shape in shapes.get(name, ()))]
 
 
 def bytecode_findings(file: KerasFile, environment: KerasEnvironment) -> Iterator[KerasFileFinding]:

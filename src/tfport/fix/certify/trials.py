@@ -83,6 +83,12 @@ class Sizing:
 
 IDS = frozenset(("ordinary", "padded", "some zeros", "positive", "wide"))
 """The profiles in which indices of a table are all of its rows, and not small numbers."""
+EQUAL = frozenset(("zeros", "ones"))
+"""The profiles in which all numbers are equal."""
+SUPPRESSIONS = frozenset(
+    ("CombinedNonMaxSuppression", "NonMaxSuppression", "NonMaxSuppressionV2", "NonMaxSuppressionV3",
+     "NonMaxSuppressionV4", "NonMaxSuppressionV5", "NonMaxSuppressionWithOverlaps")
+)  # fmt: skip
 GENERATOR = 3
 """The version of this generator: it grows when the same seed makes other inputs."""
 USUAL = (Sizing(1, 4), Sizing(2, 4), Sizing(5, 4), Sizing(3, 7), Sizing(2, 3, 1))
@@ -126,11 +132,21 @@ class TrialBuilder:
         return any(role.features for role in roles)
 
     def profiles(self) -> list[ValueProfile]:
-        """The value profiles to try: without huge numbers if an input is a size or an iteration count."""
+        """The value profiles to try.
+
+        Without huge numbers if an input is a size or an iteration count. Without equal numbers if boxes are
+        selected by their scores: all scores of such an image are equal, and any order of them is right.
+        """
         tensors = [t for spec in self.specs.values() for t in spec.tensors]
         free = [t for t in tensors if self.roles.of(t).part is None and self.model.has_tensor(t)]
         decides = any(decides_sizes(self.model.graph.value(t)) for t in free)
-        return [profile for profile in PROFILES if not (decides and profile.huge)]
+        graph = self.model.graph
+        selects = any(each.has_any(SUPPRESSIONS) for each in (graph, *graph.library.functions.values()))
+        return [
+            profile
+            for profile in PROFILES
+            if not (decides and profile.huge) and not (selects and profile.name in EQUAL)
+        ]
 
     def sizings(self) -> tuple[list[Sizing], list[Sizing]]:
         """The sizes to try, and those to try if the original refuses them; without repeated shapes."""

@@ -184,10 +184,10 @@ def with_functions_of(model: ModelConfig, dialect: Dialect) -> list[str]:
 def _has_function(function: str, dialect: Dialect) -> bool:
     """Whether TensorFlow has a function, as far as its names are recorded."""
     module, _, name = f"tensorflow.{function}".rpartition(".")
-    found = presence(module, name)
+    recorded = presence(module, name)
     release = version_key(".".join(dialect.release.version.split(".")[:2]))
-    return found is None or any(
-        version_key(first) <= release <= version_key(last) for first, last in found.spans
+    return recorded is None or any(
+        version_key(first) <= release <= version_key(last) for first, last in recorded.spans
     )
 
 

@@ -94,7 +94,7 @@ def onnx_model(
     if not plain:
         opset.version = writer.opset.version
     for domain in writer.domains:
-        model.opset_import.add(domain=domain, version=DOMAINS[domain])
+        model.opset_import.add(domain=domain, version=DOMAINS.get(domain, 1))
     return OnnxModel(model, writer.weights)
 
 
@@ -281,7 +281,7 @@ def _set_type(
     into: pb.TypeProto, dtype: DType, shape: Sequence[int | None] | None, *, exported: bool
 ) -> None:
     tensor = into.tensor_type
-    tensor.elem_type = type_number(dtype) if exported else ONNX_TYPES[dtype.name]  # no engine gets others
+    tensor.elem_type = type_number(dtype) if exported else ELEMENT_TYPES[dtype.name]  # no engine gets others
     if shape is not None:
         tensor.shape.SetInParent()
         for size in shape:

@@ -12,7 +12,7 @@ import functools
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -162,7 +162,7 @@ def _why(node: OnnxNode, versions: dict[int, OnnxOpVersion], opset: int) -> str:
 
 @functools.cache
 def _recorded() -> dict[str, Any]:
-    text = resources.files("tfport.runtime.onnx").joinpath("opsets.json").read_text()
+    text = Path(__file__).with_name("opsets.json").read_text()
     recorded: dict[str, Any] = json.loads(text)
     return recorded
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from tfport.runtime.onnx.builder import OPSET
 from tfport.runtime.onnx.model import OnnxModel, nodes_of, onnx_model
-from tfport.runtime.onnx.opset import nodes_at
 from tfport.runtime.operand import Operand
 from tfport.runtime.passes.island_graph import IslandGraph
 from tfport.runtime.passes.pass_list import ISLAND, WRITTEN, NodeForms, PassTarget
@@ -42,7 +41,7 @@ def island_model(
     graph = IslandGraph(nodes, outputs, PassTarget(nodes=forms))
     _finish(graph)
     return onnx_model(
-        graph.nodes if opset == OPSET else nodes_at(graph.nodes, opset),
+        graph.nodes if opset == OPSET else _at(graph.nodes, opset),
         inputs,
         outputs,
         names=names,
@@ -72,3 +71,9 @@ def _finished(attribute: Any, around: IslandGraph) -> Any:
     graph.run(ISLAND, is_body=True)
     _finish(graph)
     return Program(attribute.args, [Step("", "", (), (), list(graph.nodes))], attribute.results)
+
+
+def _at(nodes: Sequence[OnnxNode], opset: int) -> Sequence[OnnxNode]:
+    from tfport.runtime.onnx.opset import nodes_at  # only exported files have another opset
+
+    return nodes_at(nodes, opset)
