@@ -212,5 +212,4 @@ def _table(model: str, signature: str, measurements: Sequence[Measured]) -> Iter
         )
     yield indented(table)
     if any(row.changes_order for row in measurements):
-        yield ""
         yield indented(Text(OTHER_ORDER))

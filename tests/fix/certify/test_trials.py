@@ -350,3 +350,26 @@ def test_a_sound_is_long_enough_for_a_frame():
     """
     (comparison,) = verify(frozen(text), frozen(text)).comparisons
     assert comparison.outputs["y"].elements > 1000
+
+
+BOXES = """
+    boxes = Placeholder() {dtype=float32, shape=(?, 4)}
+    scores = Placeholder() {dtype=float32, shape=(?,)}
+    most = Const() {dtype=int32, value=int32()[3]}
+    overlap = Const() {dtype=float32, value=float32()[0.5]}
+    y = NonMaxSuppressionV2(boxes, scores, most, overlap) {T=float32, T_threshold=float32}
+"""
+
+
+PLAIN = """
+    scores = Placeholder() {dtype=float32, shape=(?,)}
+    y = Exp(scores) {T=float32}
+"""
+
+
+@pytest.mark.parametrize(("text", "tries"), [(BOXES, False), (PLAIN, True)])
+def test_equal_scores_are_not_tried_where_they_decide_which_boxes_are_selected(text, tries):
+    model = frozen(text)
+    names = [profile.name for profile in TrialBuilder(model, select_signature(model, None, ["y"])).profiles()]
+    assert ("zeros" in names, "ones" in names) == (tries, tries)
+    assert {"positive", "some zeros"} <= set(names)

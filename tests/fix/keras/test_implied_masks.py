@@ -5,7 +5,7 @@ import pytest
 from tests.fix.keras.test_fix import KERAS_2, answers, arrays, fixed_to, layer, written
 from tests.frontends.keras.files import write_h5
 
-from tfport.fix.keras.fix import without_implied_masks
+from tfport.fix.keras.rewrite import without_implied_masks
 from tfport.frontends.keras.config import model_config
 
 IDS = np.array([[1, 2, 0, 0], [3, 0, 2, 0], [1, 1, 1, 1]], "i4")
