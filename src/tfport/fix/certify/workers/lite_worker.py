@@ -45,6 +45,8 @@ class LoadedFile(object):
     """A file; each trial gets a new interpreter, so that no state is left of another trial."""
 
     def __init__(self, job, module):
+        if not os.path.exists(job["model"]):  # the original, if it has another format
+            raise ValueError("it is no TensorFlow Lite file")
         with io.open(job["model"], "rb") as file:
             self.content = file.read()  # must outlive the interpreter: old ones do not copy it
         self.module = module
