@@ -67,3 +67,13 @@ def test_the_certificate_of_an_export_advises_a_command_that_runs_the_target(cap
     )
     statement = json.loads(capsys.readouterr().out)["certificate"]["target_runs"]["statement"]
     assert f"`tfport fix --verify {out}.certificate.json --prove` runs it" in statement
+
+
+def test_a_loss_that_is_refused_names_the_option_of_export(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr("tfport.fix.lite.smaller_weights.LEAST", 4)
+    out = tmp_path / "m.tflite"
+    arguments = ["--weights", "int8", "--tolerance", "1e-9"]
+    assert main(["export", path_of("keras_sequential"), "-o", str(out), *arguments]) == 1
+    text = " ".join(capsys.readouterr().out.split())
+    assert "`tfport export --tolerance X` allows larger differences" in text
+    assert list(tmp_path.iterdir()) == []

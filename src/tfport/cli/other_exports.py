@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tfport.fix.result import Fixed
 
 VERSION = 1
+LOOSER = "tfport export --tolerance X"
 
 
 def options_of(args: argparse.Namespace) -> FixOptions:
@@ -81,6 +82,7 @@ def _lite(args: argparse.Namespace) -> int:
         samples = _single_call(args.calibrate) if args.calibrate else None
         lite = LiteExportOptions(args.weights, args.tolerance, args.allow_flex, samples)
         fixed = export_lite(model, target, args.output, options_of(args), lite, registry)
+        fixed.looser_command = LOOSER
         save_certified(fixed, args)
     return show_fixed(fixed, args)
 
@@ -114,6 +116,7 @@ def _tfjs(args: argparse.Namespace) -> int:
             fixed = fix_tfjs_layers(model, target, options, progress, quantization, args.tolerance)
         else:
             fixed = fix_tfjs(model, target, options, progress, quantization, args.tolerance)
+        fixed.looser_command = LOOSER
         save_certified(fixed, args)
     return show_fixed(fixed, args)
 

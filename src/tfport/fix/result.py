@@ -68,6 +68,8 @@ class Fixed(RenderedResult):
     """How the rewrite was asked for, for the certificate."""
     proof_command: str = field(default="tfport fix --prove", kw_only=True)
     """The command that would run the target, for the certificate."""
+    looser_command: str = field(default="tfport fix --atol X", kw_only=True)
+    """The command that allows larger differences."""
 
     @property
     def model(self) -> Model:

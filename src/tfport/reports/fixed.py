@@ -40,7 +40,7 @@ def fixed_text(fixed: Fixed, width: int) -> Iterator[ReportPart]:
     if fixed.verification is not None:
         yield from certificate_text(fixed.certificate, width)
         if not fixed.ok:
-            yield title("nothing was written", _what_to_do(fixed.verification))
+            yield title("nothing was written", _what_to_do(fixed.verification, fixed.looser_command))
         return
     yield title(fixed.source.where, f"for {fixed.target.requirement}")
     yield indented(Text(fixed.failure, style="bold red"))
@@ -51,12 +51,12 @@ def fixed_text(fixed: Fixed, width: int) -> Iterator[ReportPart]:
     yield title("nothing was written", rest)
 
 
-def _what_to_do(verification: Verification) -> str:
+def _what_to_do(verification: Verification, looser_command: str) -> str:
     if verification.verdict == NOT_COMPARED:
         return "`tfport fix --inputs FILE` compares other inputs"
     beyond = [d for c in verification.comparisons for d in c.outputs.values() if not d.alike]
     if beyond and not any(difference.problem for difference in beyond):
-        return "`tfport fix --atol X` allows larger differences"
+        return f"`{looser_command}` allows larger differences"
     return ""
 
 
