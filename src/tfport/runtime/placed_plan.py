@@ -21,7 +21,7 @@ from tfport.errors import Error, ResourceExhausted
 from tfport.runtime.engines.choice_cache import CPU, GPU, Choice
 from tfport.runtime.engines.engine import Rival
 from tfport.runtime.engines.gpu.device_array import DeviceArray
-from tfport.runtime.engines.gpu.preparation import PREPARATIONS
+from tfport.runtime.engines.gpu.preparation import PREPARATIONS, RUNS_TO_PREPARE
 from tfport.runtime.engines.island_key import machine
 from tfport.runtime.engines.race import best_times
 from tfport.runtime.operand import Operand
@@ -32,8 +32,6 @@ CALLS_BEFORE = 3
 """Calls with inputs of similar sizes before the devices are measured: many processes make only a few."""
 WARM_UP, WARM_UP_SECONDS = 6, 0.3
 """Runs before a device is measured, at least two."""
-RUNS_TO_PREPARE = 3
-"""Runs after which a GPU has begun all that it prepares for a shape that comes back."""
 CLEARLY = 3
 """One device is so many times faster that its first runs decide."""
 MAX_SEEN = 1000

@@ -5,7 +5,8 @@ from tests.runtime.engines.gpu.on_cpu import engine_on_cpu
 from tests.serve.batching.batched_models import session_of
 
 from tfport.runtime.engines.gpu.batch_uploads import BatchUploads
-from tfport.serve.models.batch_warmup import RUNS, warm_batches
+from tfport.runtime.engines.gpu.preparation import RUNS_TO_PREPARE
+from tfport.serve.models.batch_warmup import warm_batches
 from tfport.serve.session_replicas import SessionReplicas
 
 ROWS = """
@@ -42,8 +43,8 @@ def session_on(text):
 
 def test_every_size_is_run_the_largest_first():
     session = session_on(ROWS)
-    assert warm_batches(session, (1, 8, 2)) == 3 * RUNS
-    assert session.engine.uploads.batches == [8] * RUNS + [2] * RUNS + [1] * RUNS
+    assert warm_batches(session, (1, 8, 2)) == 3 * RUNS_TO_PREPARE
+    assert session.engine.uploads.batches == [size for size in (8, 2, 1) for _ in range(RUNS_TO_PREPARE)]
 
 
 @pytest.mark.parametrize("text", [ANY_SIZE, RANDOM], ids=["unknown size", "effects"])
@@ -55,8 +56,8 @@ def test_what_cannot_be_known_or_has_effects_is_left_alone(text):
 
 def test_every_replica_is_warmed_up():
     replicas = SessionReplicas([session_on(ROWS), session_on(ROWS)])
-    assert warm_batches(replicas, (4,)) == 2 * RUNS
-    assert all(session.engine.uploads.batches == [4] * RUNS for session in replicas.sessions)
+    assert warm_batches(replicas, (4,)) == 2 * RUNS_TO_PREPARE
+    assert all(session.engine.uploads.batches == [4] * RUNS_TO_PREPARE for session in replicas.sessions)
 
 
 def test_a_model_on_the_host_is_not_run():

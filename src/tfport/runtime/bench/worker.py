@@ -18,7 +18,6 @@ from typing import Any  # noqa: E402
 
 Call = Callable[[dict[str, Any]], Any]
 PAGE = 4096
-CALLS_TO_PREPARE = 3
 MOVED = 0.05
 """A difference from the CPU, as a part of the largest number, that rounding does not make."""
 
@@ -95,9 +94,9 @@ def measure(job: dict[str, Any], make: Callable[[dict[str, Any]], Call]) -> dict
 
 def prepare(call: Call, inputs: dict[str, Any]) -> None:
     """Wait for what a GPU prepares beside its calls, once inputs come back."""
-    from tfport.runtime.engines.gpu.preparation import PREPARATIONS
+    from tfport.runtime.engines.gpu.preparation import PREPARATIONS, RUNS_TO_PREPARE
 
-    for _ in range(CALLS_TO_PREPARE):
+    for _ in range(RUNS_TO_PREPARE):
         call(inputs)
     PREPARATIONS.wait()
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from tfport.formats.proto import onnx_pb2 as pb
 from tfport.graph.dtypes import FLOAT32, STRING, DType
-from tfport.runtime.hosted import type_number
+from tfport.runtime.hosted import OTHER_TYPES, type_number
 from tfport.runtime.onnx.builder import OPSET
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import ONNX_TYPES, OnnxNode, Program
@@ -36,7 +36,7 @@ CONTRIB = "com.microsoft"
 ML = "ai.onnx.ml"
 DOMAINS = {CONTRIB: 1, ML: 3}
 """The versions of other sets of ops."""
-ELEMENT_TYPES = {**ONNX_TYPES, "string": 8}
+ELEMENT_TYPES = {**ONNX_TYPES, STRING.name: OTHER_TYPES[STRING.name]}
 """ONNX's number for each element type of a file."""
 _AT_BORDER: dict[str, DType] = {"bfloat16": FLOAT32}
 BEFORE_NEW_POOLING = 18

@@ -16,7 +16,7 @@ from tfport.errors import Error, ResourceExhausted
 from tfport.graph.model import Signature
 from tfport.runtime.bounds.run_scope import current_scope
 from tfport.runtime.bounds.stop_signal import StopSignal
-from tfport.runtime.engines.gpu.preparation import PREPARATIONS
+from tfport.runtime.engines.gpu.preparation import PREPARATIONS, RUNS_TO_PREPARE
 from tfport.runtime.select_signature import DEFAULT
 from tfport.runtime.session import Session
 from tfport.serve.batching.joining import has_rows, run_joined
@@ -24,8 +24,6 @@ from tfport.serve.light_calls import is_steady
 from tfport.serve.session_replicas import SessionReplicas
 from tfport.serve.status import StatusCode, StatusError
 
-RUNS = 3
-"""Runs of each size, after which a GPU prepares what is fastest for it."""
 MAX_BYTES = 2**30
 """Largest inputs of a run that nobody asked for."""
 
@@ -51,7 +49,7 @@ def warm_batches(session: Session, sizes: Sequence[int]) -> int:
 def _run(session: Session, signature: Signature, row: dict[str, Any], size: int) -> int:
     scope = current_scope()
     stop = StopSignal() if scope is None else scope.stop
-    for _ in range(RUNS):
+    for _ in range(RUNS_TO_PREPARE):
         try:
             run_joined(session, signature, [row], 1, size, list(signature.outputs), stop)
         except StatusError as error:
@@ -60,7 +58,7 @@ def _run(session: Session, signature: Signature, row: dict[str, Any], size: int)
             return 0  # zeros are not valid inputs of this model
         except Error:
             return 0
-    return RUNS
+    return RUNS_TO_PREPARE
 
 
 def _row(signature: Signature) -> Iterator[tuple[str, Any]]:

@@ -8,10 +8,10 @@ layer that read its variables, with what is between them, are one call of the la
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from tfport.errors import CannotRun, MalformedGraph
-from tfport.fix.keras.traced.saved_layers import SavedLayer, SavedLayers
+from tfport.fix.keras.traced.saved_layers import SavedLayer, SavedLayers, argument_leaves
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.graph.attrs import FunctionRef
 from tfport.graph.graph import Graph, Node, Value
@@ -23,6 +23,8 @@ from tfport.startup.dataclass import dataclass, field
 DEEPEST = 100
 SINGLE_READ = ("Dense", "Conv", "Embedding", "Normalization")
 """Parts of the names of classes that read each weight once in a call."""
+
+TENSOR = "tensor_spec_value"
 
 
 Inputs = list[tuple[int, str]]
@@ -76,7 +78,7 @@ def traced_body(saved: SavedLayers, model: Model, number: int, inputs: Inputs | 
 
 def inputs_of(concrete: pb.SavedConcreteFunction) -> Inputs:
     """The types and shapes of the tensors that a traced function takes, in some order."""
-    specs = _specs(concrete.canonicalized_input_signature)
+    specs = argument_leaves(concrete.canonicalized_input_signature, TENSOR)
     return sorted((int(spec.dtype), str(Shape.from_proto(spec.shape))) for spec in specs)
 
 
@@ -98,7 +100,7 @@ def _body(
         else:
             body.inputs[node.name] = node.output(0)
         passed.append(node.output(0))
-    specs = list(_specs(concrete.canonicalized_input_signature))
+    specs = list(argument_leaves(concrete.canonicalized_input_signature, TENSOR))
     if len(specs) == len(body.inputs):
         for value, spec in zip(body.inputs.values(), specs, strict=True):
             value.node.attrs["shape"] = Shape.from_proto(spec.shape)
@@ -123,19 +125,6 @@ def data_needed_by(ends: Iterable[Node]) -> set[Node]:
                 needed.add(value.node)
                 waiting.append(value.node)
     return needed
-
-
-def _specs(value: pb.StructuredValue) -> Iterator[pb.TensorSpecProto]:
-    """The tensors among the arguments of a traced function, in their order."""
-    kind = value.WhichOneof("kind")
-    if kind == "tensor_spec_value":
-        yield value.tensor_spec_value
-    elif kind in ("tuple_value", "list_value"):
-        for inner in getattr(value, kind).values:
-            yield from _specs(inner)
-    elif kind == "dict_value":
-        for key in sorted(value.dict_value.fields):
-            yield from _specs(value.dict_value.fields[key])
 
 
 def _output_names(value: pb.StructuredValue, count: int) -> list[str]:

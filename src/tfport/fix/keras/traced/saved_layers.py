@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
+from typing import Any
 
 from tfport.errors import UnreadableFile
 from tfport.formats.keras.records import Json, StoredWeights, TrackedObject
@@ -25,6 +26,8 @@ TracedFunction = tuple[str, pb.SavedConcreteFunction]
 OF_NODES = ("TensorFlowOpLayer", "AddLoss", "AddMetric", *FUNCTION_LAYERS)
 """Layers for single nodes, and for what only training does: nodes of a trace say the same."""
 LAYER_FUNCTION = re.compile(r"__inference_(.+)_layer_call_(?:and_return_conditional_losses|fn)_\d+")
+FLAG = "bool_value"
+"""Of the arguments of a traced call, only `training` is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +133,7 @@ class SavedLayers:
         for attribute in (CALL, SIGNATURE_CALL):
             for name in self.objects.nodes[children.get(attribute, number)].function.concrete_functions:
                 concrete = self.objects.concrete_functions[name]
-                if not any(_training_flags(concrete.canonicalized_input_signature)):
+                if not any(argument_leaves(concrete.canonicalized_input_signature, FLAG)):
                     yield name, concrete
 
 
@@ -163,14 +166,14 @@ def _plain(name: str) -> str:
     return re.sub(r"\W", "_", name)
 
 
-def _training_flags(value: pb.StructuredValue) -> Iterator[bool]:
-    """The flags among the arguments of a traced function; the one of Keras is `training`."""
+def argument_leaves(value: pb.StructuredValue, field: str) -> Iterator[Any]:
+    """The arguments of a traced function that are of one kind, in their order."""
     kind = value.WhichOneof("kind")
-    if kind == "bool_value":
-        yield value.bool_value
+    if kind == field:
+        yield getattr(value, field)
     elif kind in ("tuple_value", "list_value"):
         for inner in getattr(value, kind).values:
-            yield from _training_flags(inner)
+            yield from argument_leaves(inner, field)
     elif kind == "dict_value":
-        for inner in value.dict_value.fields.values():
-            yield from _training_flags(inner)
+        for key in sorted(value.dict_value.fields):
+            yield from argument_leaves(value.dict_value.fields[key], field)

@@ -12,6 +12,8 @@ from collections import deque
 from collections.abc import Callable
 
 Work = Callable[[], None]
+RUNS_TO_PREPARE = 3
+"""Runs after which a GPU has begun all that it prepares for a shape that comes back."""
 
 
 class Preparations:
