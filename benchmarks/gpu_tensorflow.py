@@ -15,15 +15,16 @@ import numpy.random  # before TensorFlow's libraries, which bring symbols of the
 from gpu_timing import BATCHES, SIGNATURE, each_model, inputs_of, median_ms, report
 
 import tfport
+from tfport.formats.encoding.tensor import NUMPY
 
 STRING, STRING_BYTES = 7, 24
-NUMBERS = {"float32": 1, "int32": 3, "int64": 9}
-NUMPY = {number: np.dtype(name) for name, number in NUMBERS.items()}
+NUMBERS = {dtype: number for number, dtype in reversed(NUMPY.items())}
+"""The first of each: quantized types come after the plain ones."""
 TAG = b"serve"
 CONFIG = b"\x32\x02\x20\x01"
 """A ConfigProto: the GPU's memory grows as it is needed."""
 POINTERS = """TF_NewStatus TF_Message TF_NewGraph TF_NewSessionOptions TF_LoadSessionFromSavedModel
-    TF_GraphOperationByName TF_AllocateTensor TF_TensorData"""
+    TF_GraphOperationByName TF_AllocateTensor TF_TensorData TF_StringGetDataPointer"""
 
 
 class Output(ctypes.Structure):
@@ -40,7 +41,7 @@ def libraries() -> ctypes.CDLL:
         getattr(tf, name).restype = ctypes.c_void_p
     tf.TF_Message.restype = ctypes.c_char_p
     tf.TF_Dim.restype = ctypes.c_int64
-    tf.TF_TensorByteSize.restype = ctypes.c_size_t
+    tf.TF_TensorByteSize.restype = tf.TF_StringGetSize.restype = ctypes.c_size_t
     return tf
 
 
@@ -50,6 +51,7 @@ class Model:
     def __init__(self, tf: ctypes.CDLL, path: Path) -> None:
         self._tf, self._status = tf, ctypes.c_void_p(tf.TF_NewStatus())
         self._graph = ctypes.c_void_p(tf.TF_NewGraph())
+        self._outputs: dict[str, Output] = {}
         options = ctypes.c_void_p(tf.TF_NewSessionOptions())
         tf.TF_SetConfig(options, CONFIG, ctypes.c_size_t(len(CONFIG)), self._status)
         tags = (ctypes.c_char_p * 1)(TAG)
@@ -59,18 +61,16 @@ class Model:
             )
         )
         self._check()
-        signature = tfport.load(str(path)).signatures[SIGNATURE]
-        self._inputs = {n: self._output(spec.tensors[0]) for n, spec in signature.inputs.items()}
-        self._fetches = [self._output(spec.tensors[0]) for spec in signature.outputs.values()]
 
-    def __call__(self, inputs: dict[str, Any]) -> list[np.ndarray]:
+    def run(self, fetches: list[str], feeds: dict[str, Any]) -> list[np.ndarray]:
+        """The values of tensors; `feeds` by the names of tensors."""
         tf = self._tf
-        feeds = (Output * len(inputs))(*(self._inputs[name] for name in inputs))
-        tensors = (ctypes.c_void_p * len(inputs))(*map(self._tensor, inputs.values()))
-        fetches = (Output * len(self._fetches))(*self._fetches)
-        results = (ctypes.c_void_p * len(self._fetches))()
+        fed = (Output * len(feeds))(*map(self._output, feeds))
+        tensors = (ctypes.c_void_p * len(feeds))(*map(self._tensor, feeds.values()))
+        fetched = (Output * len(fetches))(*map(self._output, fetches))
+        results = (ctypes.c_void_p * len(fetches))()
         tf.TF_SessionRun(
-            self._session, None, feeds, tensors, len(inputs), fetches, results, len(self._fetches),
+            self._session, None, fed, tensors, len(feeds), fetched, results, len(fetches),
             None, 0, None, self._status,
         )  # fmt: skip
         self._check()
@@ -83,14 +83,19 @@ class Model:
             raise RuntimeError(self._tf.TF_Message(self._status).decode())
 
     def _output(self, name: str) -> Output:
-        op, _, index = name.rpartition(":")
-        return Output(self._tf.TF_GraphOperationByName(self._graph, op.encode()), int(index))
+        if name not in self._outputs:
+            op, _, index = name.rpartition(":")
+            operation = self._tf.TF_GraphOperationByName(self._graph, op.encode())
+            if not operation:
+                raise RuntimeError(f"no operation {op}")
+            self._outputs[name] = Output(operation, int(index))
+        return self._outputs[name]
 
     def _tensor(self, array: np.ndarray) -> int:
         tf, is_text = self._tf, array.dtype == object
         dims = (ctypes.c_int64 * array.ndim)(*array.shape)
         size = ctypes.c_size_t(array.size * STRING_BYTES if is_text else array.nbytes)
-        number = STRING if is_text else NUMBERS[array.dtype.name]
+        number = STRING if is_text else NUMBERS[array.dtype]
         tensor = tf.TF_AllocateTensor(number, dims, array.ndim, size)
         data = tf.TF_TensorData(ctypes.c_void_p(tensor))
         if is_text:
@@ -105,10 +110,18 @@ class Model:
     def _array(self, tensor: ctypes.c_void_p) -> np.ndarray:
         tf = self._tf
         shape = [tf.TF_Dim(tensor, axis) for axis in range(tf.TF_NumDims(tensor))]
-        array = np.empty(shape, NUMPY[tf.TF_TensorType(tensor)])
-        ctypes.memmove(array.ctypes.data, tf.TF_TensorData(tensor), tf.TF_TensorByteSize(tensor))
+        array, data = np.empty(shape, NUMPY[tf.TF_TensorType(tensor)]), tf.TF_TensorData(tensor)
+        if array.dtype == object:
+            strings = (ctypes.c_void_p(data + index * STRING_BYTES) for index in range(array.size))
+            array.reshape(-1)[:] = [self._text(string) for string in strings]
+        else:
+            ctypes.memmove(array.ctypes.data, data, tf.TF_TensorByteSize(tensor))
         tf.TF_DeleteTensor(tensor)
         return array
+
+    def _text(self, string: ctypes.c_void_p) -> bytes:
+        size = self._tf.TF_StringGetSize(string)
+        return ctypes.string_at(self._tf.TF_StringGetDataPointer(string), size)
 
 
 def main() -> None:
@@ -116,8 +129,12 @@ def main() -> None:
 
     def measure(path: Path) -> None:
         model = Model(tf, path)
+        signature = tfport.load(str(path)).signatures[SIGNATURE]
+        fetches = [spec.tensors[0] for spec in signature.outputs.values()]
         for batch in BATCHES:
-            call = functools.partial(model, inputs_of(path, batch))
+            inputs = inputs_of(path, batch)
+            feeds = {spec.tensors[0]: inputs[name] for name, spec in signature.inputs.items()}
+            call = functools.partial(model.run, fetches, feeds)
             report(path, "TensorFlow 2.21", "tf32", {f"host_{batch}": median_ms(call)})
 
     each_model(measure)

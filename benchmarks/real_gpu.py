@@ -217,7 +217,7 @@ def settled(session: tfport.Session, fetches: list[str], feeds: dict[str, Any]) 
     return str(getattr(plan, "device", ""))
 
 
-def turn(session: tfport.Session, fetches: list[str], feeds: dict[str, Any]) -> list[float]:
+def turn(session: Any, fetches: list[str], feeds: dict[str, Any]) -> list[float]:
     """The seconds of some calls, after one that is not counted."""
     times: list[float] = []
     session.run(fetches, feeds)
