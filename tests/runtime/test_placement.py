@@ -64,3 +64,18 @@ def test_answers_are_those_of_the_cpu(fetch):
     (actual,) = session_of(DETECTOR + AGAIN, engine=engine_on_cpu()).run([fetch], {"image:0": image})
     assert len(expected)
     np.testing.assert_allclose(actual, expected, rtol=1e-5)
+
+
+RESIZED = """
+    image = Placeholder() {dtype=float32, shape=(1, ?, ?, 3)}
+    size = Placeholder() {dtype=int32, shape=(2)}
+    small = ResizeBilinear(image, size) {T=float32, align_corners=true, half_pixel_centers=false}
+    filter = Const() {dtype=float32, value=float32(1, 1, 3, 1)[1, -1, 2]}
+    y = Conv2D(small, filter) {T=float32, strides=[1, 1, 1, 1], padding="SAME"}
+"""
+
+
+def test_images_of_any_size_are_resized_on_the_gpu():
+    session = session_of(RESIZED, engine=engine_on_cpu())
+    stages = cut_into_stages(session.program(["y:0"], ["image:0", "size:0"]), session.engine)
+    assert [stage.engine for stage in stages] == [session.engine]

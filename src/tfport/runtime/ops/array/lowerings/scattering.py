@@ -6,7 +6,7 @@ threads that race on repeated indices, and sums are wrong.
 
 from __future__ import annotations
 
-from tfport.graph.dtypes import BOOL, INT64
+from tfport.graph.dtypes import BOOL, INT32
 from tfport.runtime.lower import CannotLower, lower, rank_of
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.shared.lowered_sizes import LAST, reshaped, sizes_of, times, vector, whole
@@ -110,5 +110,5 @@ def row_numbers(b, indices, sizes):
     for size in reversed(sizes[1:]):
         steps.insert(0, times(b, steps[0], size))
     rows = b.ReduceSum(b.Mul(indices, vector(b, steps)), b.ints(-1), keepdims=0)
-    any_bad = b.ReduceMax(b.cast(bad, INT64), b.ints(-1), keepdims=0)
+    any_bad = b.ReduceMax(b.cast(bad, INT32), b.ints(-1), keepdims=0)  # not in int64, for GPUs
     return b.Where(b.cast(any_bad, BOOL), b.ints(LAST), rows)

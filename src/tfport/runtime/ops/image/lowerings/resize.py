@@ -14,7 +14,7 @@ from functools import partial
 
 import numpy as np
 
-from tfport.graph.dtypes import BOOL, FLOAT32, INT64
+from tfport.graph.dtypes import BOOL, FLOAT32, INT32, INT64
 from tfport.runtime.lower import CannotLower, lower
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.onnx.runtime_branch import runtime_branch
@@ -213,7 +213,8 @@ def _resize(b: Builder, x: Operand, out_size: list[int], align_corners: bool, ha
 
 def _same_size(b: Builder, images: Operand, size: Operand) -> Operand:
     """Whether the output size is the input size, computed by the engine."""
-    equal = b.cast(b.Equal(b.Shape(images, start=HEIGHT, end=WIDTH + 1), b.int64(size)), INT64)
+    # not in int64, whose smallest number a GPU must not compute
+    equal = b.cast(b.Equal(b.Shape(images, start=HEIGHT, end=WIDTH + 1), b.int64(size)), INT32)
     return b.cast(b.ReduceMin(equal, b.ints(0), keepdims=0), BOOL)
 
 
