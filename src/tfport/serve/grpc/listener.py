@@ -32,6 +32,10 @@ from tfport.words import bracketed
 
 MOST_STREAMS = 1000
 """Maximum number of streams and probes, in addition to the calls."""
+MOST_PENDING = 2**14
+"""Maximum number of calls that gRPC's library has received and Python has not begun: it cancels further ones, whoever
+sent them. It keeps about 15 kB for each, and a client that gives up a call does not remove it. By default it begins
+at 1,000 to cancel some at random."""
 
 
 class GrpcListener:
@@ -125,6 +129,8 @@ def _arguments(options: GrpcOptions) -> dict[str, int | str]:
         "grpc.server_handshake_timeout_ms": round(options.handshake_seconds * 1e3),
         "grpc.max_connection_idle_ms": round(options.idle_seconds * 1e3),
         "grpc.max_concurrent_streams": options.most_calls + MOST_STREAMS,
+        "grpc.server.max_pending_requests": MOST_PENDING,
+        "grpc.server.max_pending_requests_hard_limit": MOST_PENDING,
         # clients that have disappeared: their calls end when they do not answer a ping
         "grpc.keepalive_time_ms": 60_000,
         "grpc.keepalive_timeout_ms": 20_000,
