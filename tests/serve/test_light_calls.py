@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from time import perf_counter, sleep, thread_time
 
 import numpy as np
@@ -17,6 +16,7 @@ from tfport.serve.monitoring.measured_runner import MeasuredRunner
 from tfport.serve.monitoring.metrics import Metrics
 from tfport.serve.servable import Servable
 from tfport.serve.status import StatusError
+from tfport.serve.thread_shares import CallThreads
 
 DOUBLED = """
     x = Placeholder() {dtype=float32, shape=(?, ?)}
@@ -95,7 +95,7 @@ def test_waiting_in_a_thread_does_not_count_as_work(clock, light):
 
     doubled.run = delayed
     calls = LightCalls(doubled, clock)
-    runner = MeasuredRunner(ThreadPoolExecutor(1), Metrics(process=False), calls, "m", 1)
+    runner = MeasuredRunner(CallThreads(1), Metrics(process=False), calls, "m", 1)
     servable = Servable("m", 1, doubled, runner)
     for _ in range(4 * SHORT_CALLS):
         asyncio.run(servable.predict("", {"x": np.ones((1, 4), np.float32)}))
@@ -119,7 +119,7 @@ class Watched(MeasuredRunner):
 def test_light_calls_run_in_the_event_loop_with_the_same_answers_and_errors():
     doubled = session(DOUBLED)
     calls, metrics = LightCalls(doubled), Metrics(process=False)
-    runner = Watched(ThreadPoolExecutor(1), metrics, calls, "m", 1)
+    runner = Watched(CallThreads(1), metrics, calls, "m", 1)
     servable = Servable("m", 1, runner.watch(doubled), runner)
     x = np.ones((1, 4), np.float32)
 
@@ -155,7 +155,7 @@ def test_a_light_call_whose_numbers_the_engine_refuses_runs_in_a_thread():
     lstm, x = recurrent()
     metrics = Metrics(process=False)
     calls = LightCalls(lstm)
-    runner = Watched(ThreadPoolExecutor(1), metrics, calls, "m", 1)
+    runner = Watched(CallThreads(1), metrics, calls, "m", 1)
     servable = Servable("m", 1, runner.watch(lstm), runner)
     signature = servable.signature()
     asyncio.run(servable.predict("", {"x": x}))

@@ -126,6 +126,8 @@ OURS = (
     _supported("enable_tracing", bool, False, "send OpenTelemetry spans (needs OpenTelemetry)"),
     _supported("serve_runnable_signatures", bool, False,
                "serve a model if some of its signatures can run; by default all of them must"),
+    _supported("max_concurrent_runs", int, 0,
+               "runs of one version that may be in progress; 0 means as many as there are parallel calls"),
     _supported("max_run_seconds", int, 0, "seconds that a request may compute; 0 means no limit"),
     _supported("max_request_memory_bytes", int, 0,
                "memory for the tensors that a request computes; 0 means no limit"),

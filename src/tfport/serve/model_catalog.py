@@ -63,6 +63,10 @@ class ModelCatalog:
         """Names of all models in the configuration, loaded or not."""
         return sorted(self._entries)
 
+    def counted_as(self, name: str) -> str:
+        """Return the model name for metrics; all unknown names are counted together."""
+        return name if name in self._entries else ""
+
     def get(self, name: str, version: int | None = None, label: str = "") -> Servable:
         """Return the servable of this version or label; by default the newest available version."""
         entry = self._entries.get(name) or _Entry()

@@ -14,7 +14,6 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from time import perf_counter, thread_time
 from typing import TYPE_CHECKING
@@ -65,6 +64,7 @@ from tfport.serve.rest.tls import server_context
 from tfport.serve.servable import Runner
 from tfport.serve.session_config import SessionConfig, hide_other_gpus, read_session_config
 from tfport.serve.status import FAULTS, StatusCode, StatusError
+from tfport.serve.thread_shares import CallThreads
 from tfport.serve.unused_memory import UnusedMemory
 from tfport.serve.v2 import openapi as v2_openapi
 from tfport.serve.v2 import rest as v2_rest
@@ -127,7 +127,8 @@ class Server:
         self.failed = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self.parallel_calls = _parallel_calls(flags, self.session_config)
-        self.pool = ThreadPoolExecutor(self.parallel_calls, "calls")
+        self.threads = CallThreads(self.parallel_calls)
+        self.most_runs = _at_least(0, flags, "max_concurrent_runs")
         self.batching = self._batching()
         self.request_log = RequestLog(self.metrics)
         self.tracer = request_tracer(enabled=flags.boolean("enable_tracing"))
@@ -198,7 +199,7 @@ class Server:
             self.batching.close()
         self.request_log.close()
         self.tracer.close()
-        self.pool.shutdown(wait=False, cancel_futures=True)
+        self.threads.close()
 
     async def reload(self, config: pb.ModelServerConfig) -> None:
         """Serve another configuration, at a client's request."""
@@ -268,13 +269,18 @@ class Server:
         )
 
     def _runner(self, settings: ModelSettings, version: int, session: Session) -> Runner:
+        name = settings.name
+
+        def most_runs() -> int:  # a reload may change it
+            return self.manager.max_concurrent_runs(name) or self.most_runs
+
         if self.batching is not None:
-            shared = self.batching.runner(settings.name, version, session.model.files)
+            shared = self.batching.runner(name, version, session.model.files, most_runs)
             if shared is not None:
                 return shared
         # a thread that waits for a GPU needs no processor time
         light = LightCalls(session, perf_counter if self.gpus else thread_time)
-        return MeasuredRunner(self.pool, self.metrics, light, settings.name, version)
+        return MeasuredRunner(self.threads, self.metrics, light, name, version, most_runs)
 
     def _rows_together(self) -> int:
         """Return how many rows a front end may send together; none if models have their own limits."""

@@ -1,6 +1,7 @@
 """The scheduler: turns, timeouts and closing."""
 
 import asyncio
+import threading
 
 import numpy as np
 from tests.serve.batching.batched_models import (
@@ -35,6 +36,39 @@ def test_a_slow_model_stops_no_other():
         return answers
 
     assert listed(asyncio.run(both())) == [[[0]], [[2]], [[4]]]
+
+
+def test_all_batches_that_may_run_start_when_one_ends():
+    """A thread is free, and the other model has nothing running: two batches start, not only one."""
+
+    class Turnstile(Gate):
+        def __call__(self, x):
+            entered.release()
+            assert turns.acquire(timeout=60)
+            return x
+
+    turns, entered, stuck = threading.Semaphore(0), threading.Semaphore(0), Gate()
+
+    async def both():
+        batching = Batching(parse_parameters("max_batch_size { value: 1 } num_batch_threads { value: 2 }"))
+        one = batched(watched(stuck), batching, "one")
+        other = batched(watched(Turnstile()), batching, "other")
+        calls = [asyncio.ensure_future(one.predict("", {"x": rows(0)}))]
+        await asyncio.to_thread(stuck.entered.wait, 60)
+        stuck.entered.clear()
+        calls.append(asyncio.ensure_future(other.predict("", {"x": rows(0)})))
+        assert await asyncio.to_thread(entered.acquire, timeout=60)
+        calls += [asyncio.ensure_future(model.predict("", {"x": rows(1)})) for model in (one, other)]
+        for _ in range(5):
+            await asyncio.sleep(0)
+        turns.release()
+        assert await asyncio.to_thread(stuck.entered.wait, 60)
+        assert await asyncio.to_thread(entered.acquire, timeout=60)
+        turns.release()
+        stuck.open.set()
+        return await asyncio.gather(*calls)
+
+    assert listed(asyncio.run(both())) == [[[0]], [[0]], [[2]], [[2]]]
 
 
 def test_a_batch_waits_for_others_until_its_time_has_passed():

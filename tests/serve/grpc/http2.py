@@ -13,6 +13,7 @@ from collections import defaultdict
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY = 0, 1, 3, 4, 6, 7
 END_STREAM, END_HEADERS, ACK = 1, 4, 1
+CANCEL = 8
 PATIENCE = 60
 
 
@@ -35,18 +36,23 @@ class RawChannel:
         self._next = 1
         self.socket.sendall(PREFACE + frame(SETTINGS, 0, 0))
 
-    def send_call(self, method: str, message: bytes) -> int:
+    def send_call(self, method: str, message: bytes, **headers: str) -> int:
         """Send a whole unary call; return its stream."""
-        stream = self.send_headers(method)
+        stream = self.send_headers(method, **headers)
         body = b"\0" + struct.pack(">I", len(message)) + message
         self.socket.sendall(frame(DATA, END_STREAM, stream, body))
         return stream
 
-    def send_headers(self, method: str) -> int:
-        """Begin a call; return its stream."""
+    def cancel(self, stream: int) -> None:
+        """Reset the stream of a call."""
+        self.socket.sendall(frame(RST_STREAM, 0, stream, struct.pack(">I", CANCEL)))
+
+    def send_headers(self, method: str, **more: str) -> int:
+        """Begin a call, with more headers; return its stream."""
         stream, self._next = self._next, self._next + 2
         fields = {":method": "POST", ":scheme": "http", ":path": method, ":authority": "x",
-                  "te": "trailers", "content-type": "application/grpc"}  # fmt: skip
+                  "te": "trailers", "content-type": "application/grpc",
+                  **{name.replace("_", "-"): value for name, value in more.items()}}  # fmt: skip
         head = b"".join(_header(name, value) for name, value in fields.items())
         self.socket.sendall(frame(HEADERS, END_HEADERS, stream, head))
         return stream
@@ -56,6 +62,13 @@ class RawChannel:
         self.socket.sendall(frame(PING, 0, 0, b"received"))
         while self._read() != (PING, ACK):
             pass
+
+    def read_ends(self, count: int) -> None:
+        """Read until so many calls have ended."""
+        while count:
+            kind, flags = self._read() or (GOAWAY, 0)
+            assert kind != GOAWAY
+            count -= kind == RST_STREAM or (kind in (HEADERS, DATA) and bool(flags & END_STREAM))
 
     def read_all(self) -> None:
         """Read until the server closes the connection."""

@@ -71,12 +71,35 @@ def test_later_calls_are_refused_while_earlier_ones_are_answered(where, tmp_path
     with_port(test, GrpcOptions(port=None, socket_path=str(path)) if where == "socket" else None)
 
 
+def test_late_calls_are_refused_with_a_sentence():
+    """They are in the library when the last call ends."""
+
+    async def test(port: Port) -> None:
+        call = asyncio.ensure_future(port.ask("Predict", GATED))
+        await port.gate.waiting.wait()
+        stop = asyncio.ensure_future(port.front.stop(60))
+        while await code_of(port, HALF) is StatusCode.OK:
+            pass
+        assert await port.refusal("Predict", HALF) == (StatusCode.UNAVAILABLE, "the server is stopping")
+        channel = RawChannel(port.port)
+        late = [channel.send_call(PREDICT, HALF_BYTES) for _ in range(CALLS)]
+        channel.wait_until_received()
+        port.gate.open.set()
+        assert await call
+        await stop
+        channel.read_all()
+        assert [channel.is_refused(stream) for stream in late] == [True] * CALLS
+        channel.close()
+
+    with_port(test)
+
+
 def test_calls_that_last_too_long_are_cut_off_as_unavailable():
     async def test(port: Port) -> None:
-        call = asyncio.ensure_future(code_of(port, GATED))
+        call = asyncio.ensure_future(port.refusal("Predict", GATED))
         await port.gate.waiting.wait()
         await port.front.stop(0)
-        assert await call is StatusCode.UNAVAILABLE
+        assert await call == (StatusCode.UNAVAILABLE, "the server has stopped before the call ended")
         await until(lambda: port.gate.cancelled == 1)
 
     with_port(test)

@@ -74,7 +74,7 @@ def test_requests_are_reported_to_the_metrics(caplog):
     assert metrics.requests == [
         ("half", "Predict", "GRPC", StatusCode.OK),
         ("examples", "Classify", "GRPC", StatusCode.OK),
-        ("x", "Predict", "GRPC", StatusCode.NOT_FOUND),
+        ("", "Predict", "GRPC", StatusCode.NOT_FOUND),  # all unknown names are counted together
         ("buggy", "Predict", "GRPC", StatusCode.INTERNAL),
         ("gated", "Predict", "GRPC", StatusCode.CANCELLED),
     ]
@@ -133,3 +133,19 @@ def test_requests_are_sampled_and_traced():
     assert serving_pb2.PredictRequest.FromString(request).inputs["x"] == X["x"]
     assert serving_api_pb2.PredictResponse.FromString(response).outputs["y"].float_val == [3.0]
     assert spans == [("Predict", "half", "00-1"), ("Predict", "x", "00-1")]
+
+
+def test_random_names_leave_room_for_those_of_models():
+    metrics = Metrics(process=False)
+
+    async def test(port: Port) -> None:
+        for name in ("nobody", "other"):
+            unknown = {"name": name}
+            await port.refusal("Predict", {"model_spec": unknown, "inputs": X})
+            await port.refusal("Regress", {"model_spec": unknown, "input": examples(example())})
+            await port.refusal("MultiInference", {"tasks": [{"model_spec": unknown}]})
+
+    with_port(test, GrpcOptions(observers=Observers(metrics=metrics)))
+    text = metrics.text().decode()
+    assert ':tensorflow:serving:request_count{model_name="",status="NOT_FOUND"} 6' in text
+    assert "nobody" not in text

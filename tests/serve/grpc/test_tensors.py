@@ -109,3 +109,12 @@ def test_more_axes_than_numpy_has_are_refused():
     proto = graph_pb2.TensorProto(dtype=1, tensor_shape={"dim": [{"size": 1}] * 40})
     with pytest.raises(UnreadableFile, match="invalid shape"):
         read(proto)
+
+
+@pytest.mark.parametrize("sizes", [(0, 2**62), (2**62, 0), (2**40, 0, 2**40)], ids=str)
+def test_a_shape_that_no_array_can_have_is_rejected_also_if_it_is_empty(sizes):
+    proto = graph_pb2.TensorProto(dtype=1, tensor_shape={"dim": [{"size": size} for size in sizes]})
+    with pytest.raises(UnreadableFile, match="too large"):
+        read(proto)
+    with pytest.raises(UnreadableFile, match="too large"):
+        to_numpy(proto)

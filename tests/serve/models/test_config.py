@@ -26,6 +26,13 @@ def test_policies(text, policy):
     assert (settings.name, settings.base_path, settings.policy) == ("m", "/models/m", policy)
 
 
+def test_the_limit_of_runs_is_optional():
+    limited, other = settings_of(
+        config_of(model("limited", "/models/m", "max_concurrent_runs: 2"), model("other", "/models/o"))
+    )
+    assert (limited.max_concurrent_runs, other.max_concurrent_runs) == (2, 0)
+
+
 def test_labels_and_logging():
     (settings,) = settings_of(
         config_of(

@@ -3,7 +3,6 @@
 import asyncio
 import gzip
 import json
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import pytest
@@ -19,6 +18,7 @@ from tfport.serve.rest.connections import HELD_SECONDS, ConnectionLimits
 from tfport.serve.rest.instant_answers import MOST_BODY
 from tfport.serve.rest.options import RestOptions
 from tfport.serve.servable import Servable
+from tfport.serve.thread_shares import CallThreads
 
 BODY = b'{"instances": [1]}'
 ANSWER = b'{\n    "predictions": [2.5\n    ]\n}'
@@ -57,7 +57,7 @@ class Connection:
         metrics = port.front.options.metrics or Metrics(process=False)
         session = Session(half_plus(2))
         self.calls = LightCalls(session)
-        runner = MeasuredRunner(ThreadPoolExecutor(1), metrics, self.calls, "light", 1)
+        runner = MeasuredRunner(CallThreads(1), metrics, self.calls, "light", 1)
         port.catalog.publish(Servable("light", 1, session, runner))
         for size in sizes:
             for _ in range(2 * SHORT_CALLS):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
+import sys
 from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
@@ -128,6 +129,8 @@ def _packed(proto: pb.TensorProto, name: str) -> NDArray[Any]:
 
 def expand(flat: NDArray[Any], shape: tuple[int, ...], name: str) -> NDArray[Any]:
     """`flat` in this shape, as TensorFlow reads lists: the last element is repeated, or the end ignored."""
+    if math.prod(filter(None, shape)) * flat.itemsize > sys.maxsize:  # also if another size is 0
+        raise UnreadableFile(f"a {name} tensor of shape {list(shape)} is too large")
     size = math.prod(shape)
     flat = flat[:size]
     if len(flat) == size:

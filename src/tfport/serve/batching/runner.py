@@ -15,7 +15,7 @@ From the first such batch on, requests with numbers that are not finite share ba
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -81,13 +81,19 @@ class Batching:
         self.metrics = metrics or Metrics(process=False)
         self.scheduler = Scheduler(parameters.threads, parameters.pool_name)
 
-    def runner(self, name: str, version: int, files: Files | None = None) -> BatchRunner | None:
+    def runner(
+        self,
+        name: str,
+        version: int,
+        files: Files | None = None,
+        most_runs: Callable[[], int] = lambda: 0,
+    ) -> BatchRunner | None:
         """Return the runner of a servable; None if it is not batched: with `per_model` each model
-        needs its own parameters."""
+        needs its own parameters. `most_runs`: as in `ThreadUser`."""
         chosen = self.parameters_of(files)
         if chosen is None:
             return None
-        return BatchRunner(self.scheduler, chosen, name, version, self.metrics)
+        return BatchRunner(self.scheduler, chosen, name, version, self.metrics, most_runs)
 
     def parameters_of(self, files: Files | None) -> BatchParameters | None:
         """Return the parameters of a model; None if it is not batched."""
@@ -128,8 +134,9 @@ class BatchRunner:
         name: str = "",
         version: int = 0,
         metrics: Metrics | None = None,
+        most_runs: Callable[[], int] = lambda: 0,
     ) -> None:
-        self.scheduler, self.parameters = scheduler, parameters
+        self.scheduler, self.parameters, self.most_runs = scheduler, parameters, most_runs
         self.metrics = metrics or Metrics(process=False)
         self.name, self.version = name, version
         self._lanes: dict[Key, _SignatureLane] = {}
@@ -256,9 +263,11 @@ class _SignatureLane:
     def run(self, batch: RequestBatch) -> list[Arrays]:
         began = perf_counter()
         self._begin(batch, began)
+        self.metrics.run_began(self.owner.name, self.owner.version, batch.stop)
         try:
             return [self._run_alone(batch)] if batch.kind is None else self._run_joined(batch)
         finally:
+            self.metrics.run_ended(batch.stop)
             seconds = perf_counter() - began
             self.metrics.ran(*self.labels, batch.rows, seconds)
             for _ in batch.tasks:

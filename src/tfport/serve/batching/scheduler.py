@@ -10,7 +10,6 @@ itself, because the event loop may be busy; answers are delivered in the loop.
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -21,9 +20,8 @@ from typing import Protocol
 from tfport.serve.batching.queue import BatchQueue, RequestBatch
 from tfport.serve.servable import Arrays
 from tfport.serve.status import StatusCode, StatusError
+from tfport.serve.thread_shares import MOST_SERVABLES, ThreadShares, ThreadUser
 
-MOST_SERVABLES = 1024
-"""Extra threads, so that each servable can have one; they are started when needed."""
 SHORTEST = 0.001
 """Minimum seconds between two checks of waiting batches, as in TensorFlow Serving."""
 SHUTTING_DOWN = "The server is shutting down"
@@ -36,7 +34,7 @@ class Lane(Protocol):
     def queue(self) -> BatchQueue: ...
 
     @property
-    def owner(self) -> object:
+    def owner(self) -> ThreadUser:
         """The runner of the servable that the batches belong to."""
         ...
 
@@ -53,14 +51,13 @@ class Scheduler:
     """The batch threads of one server."""
 
     def __init__(self, threads: int, name: str) -> None:
-        self.threads = threads
         self.lock = Lock()
         """Protects all queues."""
         self.closed = False
         self._pool = ThreadPoolExecutor(threads + MOST_SERVABLES, name)
         self._lanes: dict[Lane, None] = {}
         """Lanes with waiting batches, in the order of their turns."""
-        self._running: Counter[object] = Counter()
+        self._shares = ThreadShares(threads)
         self._check_scheduled = False
         self._timer: asyncio.TimerHandle | None = None
 
@@ -95,7 +92,9 @@ class Scheduler:
         with self.lock:
             while (next_run := self._next()) is not None:
                 self._pool.submit(self._work, *next_run, loop)
-            due = min((lane.queue.due for lane in self._lanes if self._may_start(lane)), default=None)
+            due = min(
+                (lane.queue.due for lane in self._lanes if self._shares.may_begin(lane.owner)), default=None
+            )
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -114,8 +113,10 @@ class Scheduler:
             except Exception as raised:
                 error = raised
             with self.lock:
-                self._ended(lane)
+                self._shares.ended(lane.owner)
                 next_run = self._next()
+                while next_run is not None and (other := self._next()) is not None:
+                    self._pool.submit(self._work, *other, loop)
             with suppress(RuntimeError):  # the loop is closed, so no client is waiting
                 loop.call_soon_threadsafe(lane.end, batch, answers, error)
         with suppress(RuntimeError):
@@ -126,16 +127,8 @@ class Scheduler:
         for lane in list(self._lanes):
             if not lane.queue:
                 del self._lanes[lane]
-            elif self._may_start(lane) and (batch := lane.queue.next_batch(perf_counter())):
+            elif self._shares.may_begin(lane.owner) and (batch := lane.queue.next_batch(perf_counter())):
                 self._lanes[lane] = self._lanes.pop(lane)  # move to the end: it had its turn
-                self._running[lane.owner] += 1
+                self._shares.began(lane.owner)
                 return lane, batch
         return None
-
-    def _may_start(self, lane: Lane) -> bool:
-        return self._running.total() < self.threads or not self._running[lane.owner]
-
-    def _ended(self, lane: Lane) -> None:
-        self._running[lane.owner] -= 1
-        if not self._running[lane.owner]:
-            del self._running[lane.owner]

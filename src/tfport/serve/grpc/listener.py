@@ -19,7 +19,7 @@ from grpc_health.v1 import health_pb2_grpc
 from tfport.errors import Error
 from tfport.formats.files import reason
 from tfport.serve.auth_tokens import AuthTokens
-from tfport.serve.event_loop import until_quiet
+from tfport.serve.event_loop import LONGEST, until_quiet
 from tfport.serve.grpc import health
 from tfport.serve.grpc.health import NAME as HEALTH
 from tfport.serve.grpc.health import HealthService
@@ -32,6 +32,11 @@ from tfport.words import bracketed
 
 MOST_STREAMS = 1000
 """Maximum number of streams and probes, in addition to the calls."""
+MOST_PENDING = 2**14
+"""Maximum number of calls that gRPC's library has received and Python has not begun.
+
+It cancels further ones, whoever sent them; by default it begins at 1,000 to cancel some at random. Each takes
+about 15 kB, also if its client has given it up."""
 
 
 class GrpcListener:
@@ -125,6 +130,8 @@ def _arguments(options: GrpcOptions) -> dict[str, int | str]:
         "grpc.server_handshake_timeout_ms": round(options.handshake_seconds * 1e3),
         "grpc.max_connection_idle_ms": round(options.idle_seconds * 1e3),
         "grpc.max_concurrent_streams": options.most_calls + MOST_STREAMS,
+        "grpc.server.max_pending_requests": MOST_PENDING,
+        "grpc.server.max_pending_requests_hard_limit": MOST_PENDING,
         # clients that have disappeared: their calls end when they do not answer a ping
         "grpc.keepalive_time_ms": 60_000,
         "grpc.keepalive_timeout_ms": 20_000,
@@ -191,6 +198,9 @@ def _is_listening(own: socket.socket) -> bool:
 
 # Admission of calls
 
+LATE = "the server is stopping"
+CUT_OFF = "the server has stopped before the call ended"
+
 
 class AdmissionInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
     """Admits calls of known methods, within a limit, until the server stops.
@@ -200,19 +210,22 @@ class AdmissionInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
     retry CANCELLED. So the server is stopped only after three steps:
 
     1. calls are answered as usual until no more arrive, or for at most a second;
-    2. new calls are refused with UNAVAILABLE, while those in progress are answered;
+    2. new calls are refused with UNAVAILABLE, while those in progress are answered, or cut off when their
+       time is over; if there were any, until no more arrive, as in the first step;
     3. `GrpcListener` closes the sockets, so that the shutdown has nothing left to cancel.
     """
 
     def __init__(self, most_calls: int, observers: Observers) -> None:
         self._most, self._observers = most_calls, observers
         self._calls: set[asyncio.Task[Any]] = set()
+        self._handlers: dict[str, tuple[Any, Any]] = {}
         self._begun = 0
-        self._refuses = False
+        self._refuses = self._cuts_off = False
         self._idle = asyncio.Event()
 
     async def intercept_service(self, continuation: Callable[[Any], Awaitable[Any]], details: Any) -> Any:
         """Return the handler of a call, or one that refuses it."""
+        self._begun += 1
         handler, method = await continuation(details), details.method
         if handler is None:
             return self._refusal(method, StatusCode.UNIMPLEMENTED, "Method not found!", UNKNOWN_METHOD)
@@ -220,17 +233,16 @@ class AdmissionInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         if handler.response_streaming or method.startswith(f"/{HEALTH}/"):
             return handler
         if self._refuses:
-            return self._refusal(method, StatusCode.UNAVAILABLE, "the server is stopping", STOPPING)
+            return self._refusal(method, StatusCode.UNAVAILABLE, LATE, STOPPING)
         if len(self._calls) >= self._most:
             message = f"Too many requests: {self._most} are already in progress"
             return self._refusal(method, StatusCode.RESOURCE_EXHAUSTED, message)
-        self._begun += 1
         # the task of a call ends when its status has been sent or its client has left
         task = asyncio.current_task()
         assert task is not None
         self._calls.add(task)
         task.add_done_callback(self._ended)
-        return handler
+        return self._interruptible(method, handler)
 
     @property
     def calls_in_progress(self) -> int:
@@ -242,11 +254,38 @@ class AdmissionInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
             async with asyncio.timeout(grace):
                 await until_quiet(lambda: self._begun)
                 self._refuses = True
+                if not self._calls:
+                    return
                 while self._calls:
                     self._idle.clear()
                     await self._idle.wait()
         except TimeoutError:
-            self._refuses = True
+            self._refuses = self._cuts_off = True
+            for task in self._calls:
+                task.cancel()
+            if self._calls:
+                await asyncio.wait(self._calls, timeout=LONGEST)
+        await until_quiet(lambda: self._begun)
+
+    def _interruptible(self, method: str, handler: Any) -> Any:
+        """Return the handler of a method whose calls can be cut off."""
+        known = self._handlers.get(method)
+        if known is not None and known[0] is handler:
+            return known[1]
+        if not handler.unary_unary:  # refused by another interceptor
+            return handler
+
+        async def answer(data: bytes, context: Any) -> bytes:
+            try:
+                return await handler.unary_unary(data, context)  # type: ignore[no-any-return]
+            except asyncio.CancelledError:
+                if self._cuts_off:
+                    await context.abort(grpc.StatusCode.UNAVAILABLE, CUT_OFF)
+                raise
+
+        interruptible = grpc.unary_unary_rpc_method_handler(answer)
+        self._handlers[method] = handler, interruptible
+        return interruptible
 
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self._calls.discard(task)

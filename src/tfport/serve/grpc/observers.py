@@ -35,6 +35,7 @@ class Observers:
         self,
         api: str,
         model: str,
+        counted_as: str,
         headers: Mapping[str, str],
         request: Callable[[], bytes],
         answer: Awaitable[bytes],
@@ -42,6 +43,7 @@ class Observers:
     ) -> bytes:
         """Await the answer and report it to all observers, as that to so many requests.
 
+        `counted_as` is the name of the model for metrics.
         `request` is called only if it is logged; requests that are logged must come one by one.
         """
         if requests > 1 and self.request_log is not None and self.request_log.logs(model):
@@ -65,7 +67,7 @@ class Observers:
                 self.metrics.ended(GRPC)
                 seconds = time.perf_counter() - began
                 for _ in range(requests if code is not StatusCode.ABORTED else 0):
-                    self.metrics.request(model, api, GRPC, code, seconds)
+                    self.metrics.request(counted_as, api, GRPC, code, seconds)
         if self.request_log is not None and api in KINDS and self.request_log.should_log(model):
             self.request_log.add(model, KINDS[api], request(), response)
         return response

@@ -21,7 +21,13 @@ from tfport.serve import classify as results
 from tfport.serve.classify import input_tensor
 from tfport.serve.event_loop import offload
 from tfport.serve.grpc.options import GrpcOptions
-from tfport.serve.grpc.service import NO_CONTENTS, DetachedContents, GrpcMethod, GrpcService
+from tfport.serve.grpc.service import (
+    NO_CONTENTS,
+    DetachedContents,
+    GrpcMethod,
+    GrpcService,
+    RequestedModel,
+)
 from tfport.serve.grpc.tensors import array_of, write_tensor
 from tfport.serve.model_catalog import ModelCatalog
 from tfport.serve.request_checks import inputs_are_known, outputs_are_known, signature_to_predict, types_match
@@ -43,11 +49,12 @@ class PredictionService:
 
     def service(self) -> GrpcService:
         """Return the methods as a `GrpcService`."""
+        model, first = (RequestedModel(name, self._catalog.counted_as) for name in (_model, _first_model))
         methods = [
-            GrpcMethod("Predict", wire.PredictRequestWire, self.predict, _model, detaches=True),
-            GrpcMethod("Classify", wire.ExamplesRequestWire, self.classify, _model),
-            GrpcMethod("Regress", wire.ExamplesRequestWire, self.regress, _model),
-            GrpcMethod("MultiInference", wire.MultiInferenceRequestWire, self.multi_inference, _first_model),
+            GrpcMethod("Predict", wire.PredictRequestWire, self.predict, model, detaches=True),
+            GrpcMethod("Classify", wire.ExamplesRequestWire, self.classify, model),
+            GrpcMethod("Regress", wire.ExamplesRequestWire, self.regress, model),
+            GrpcMethod("MultiInference", wire.MultiInferenceRequestWire, self.multi_inference, first),
             GrpcMethod("GetModelMetadata", pb.GetModelMetadataRequest, self.metadata),
         ]
         return GrpcService(NAME, methods)

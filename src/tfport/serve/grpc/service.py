@@ -42,6 +42,16 @@ NO_CONTENTS = DetachedContents({})
 
 
 @dataclass(frozen=True, slots=True)
+class RequestedModel:
+    """The model that a request is for."""
+
+    name: Callable[[Any], str]
+    """Returns the name in a request."""
+    counted_as: Callable[[str], str]
+    """Returns the name for metrics."""
+
+
+@dataclass(frozen=True, slots=True)
 class GrpcMethod:
     """A method: its name, its request message and the coroutine that answers it."""
 
@@ -50,8 +60,8 @@ class GrpcMethod:
     answer: Callable[..., Awaitable[Message | bytes]]
     """Takes the message, its size in bytes, and with `detaches` its contents; returns the response or its
     bytes."""
-    model: Callable[[Any], str] | None = None
-    """Returns the model that a request is for, if it counts as a request for a model."""
+    model: RequestedModel | None = None
+    """If it counts as a request for a model."""
     detaches: bool = False
     """Whether the contents of tensors may come beside the message."""
 
@@ -128,10 +138,11 @@ async def _answered(
     answer = _written(method, request, len(data), contents)
     if method.model is None:
         return await answer
-    model = method.model(request)
+    model = method.model.name(request)
     return await observers.around(
         method.name,
         model,
+        method.model.counted_as(model),
         caller.headers,
         lambda: _whole(request, data, contents),
         answer,

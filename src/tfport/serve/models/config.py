@@ -36,6 +36,8 @@ class ModelSettings:
     labels: Mapping[str, int] = field(default_factory=dict)
     logging: pb.LoggingConfig | None = None
     """Which requests to log, and where."""
+    max_concurrent_runs: int = 0
+    """How many runs of a version may be in progress; 0 means the server's limit."""
 
 
 def one_model(name: str, base_path: str) -> pb.ModelServerConfig:
@@ -102,6 +104,7 @@ def _settings(model: pb.ModelConfig) -> ModelSettings:
         _policy(model.model_version_policy),
         dict(model.version_labels),
         model.logging_config if model.HasField("logging_config") else None,
+        model.max_concurrent_runs,
     )
 
 

@@ -111,6 +111,11 @@ class ModelManager:
         """Return the settings of the configured models."""
         return [model.settings for model in self._configured()]
 
+    def max_concurrent_runs(self, name: str) -> int:
+        """Return how many runs of a model's version may be in progress; 0 if it has no limit of its own."""
+        model = self._models.get(name)
+        return model.settings.max_concurrent_runs if model is not None else 0
+
     def problems(self) -> dict[str, str]:
         """Return the models without an available version, and why in TensorFlow Serving's format."""
         return {model.name: _serving_message(model) for model in self._configured() if not model.available}

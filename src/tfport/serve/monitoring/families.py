@@ -82,6 +82,13 @@ class OwnFamilies(_Families):
         self.alone = Counter(
             "tfport_run_alone_total", "Requests that could not be batched.", "model_name version signature")
         self.depth = Gauge("tfport_queue_depth", "Requests waiting for a run.", "model_name version")
+        self.running = Gauge("tfport_runs_in_progress", "Runs in progress.", "model_name version")
+        self.stuck = Gauge(
+            "tfport_stuck_runs", "Runs in progress that were told to stop: nobody waits for them.",
+            "model_name version")
+        self.oldest = Gauge(
+            "tfport_oldest_run_seconds", "Time since the first of the runs in progress began.",
+            "model_name version")
         self.loads = Counter("tfport_loads_total", "Attempts to load a version.", "model_name code")
         self.load_seconds = Histogram(
             "tfport_load_seconds", "Time to load a version.", "model_name", SECONDS)

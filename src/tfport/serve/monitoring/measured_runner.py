@@ -1,4 +1,4 @@
-"""Run each call alone, in a thread like `ThreadRunner` unless it is light, and report metrics.
+"""Run each call alone, in a thread unless it is light, and report metrics.
 
 For servables that are not batched; `batching` reports its own metrics.
 """
@@ -6,7 +6,6 @@ For servables that are not batched; `batching` reports its own metrics.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor
 from contextlib import suppress
 from time import perf_counter
 from typing import Any
@@ -19,14 +18,24 @@ from tfport.runtime.session import Session
 from tfport.serve.batching.joining import rows_of
 from tfport.serve.light_calls import CallKind, LightCalls
 from tfport.serve.monitoring.metrics import Metrics
-from tfport.serve.servable import Arrays, in_thread, run_signature
+from tfport.serve.servable import Arrays, run_signature
+from tfport.serve.thread_shares import CallThreads
 
 
 class MeasuredRunner:
-    """Runs each call of one servable alone: a light one at once, others in a thread of a pool."""
+    """Runs each call of one servable alone: a light one at once, others in a thread."""
 
-    def __init__(self, pool: Executor, metrics: Metrics, light: LightCalls, name: str, version: int) -> None:
-        self.pool, self.metrics, self.light = pool, metrics, light
+    def __init__(
+        self,
+        threads: CallThreads,
+        metrics: Metrics,
+        light: LightCalls,
+        name: str,
+        version: int,
+        most_runs: Callable[[], int] = lambda: 0,
+    ) -> None:
+        """`most_runs`: as in `ThreadUser`."""
+        self.call_threads, self.metrics, self.light, self.most_runs = threads, metrics, light, most_runs
         self.name, self.version = name, version
         self._calls: dict[str, Callable[..., Arrays]] = {}
 
@@ -43,15 +52,17 @@ class MeasuredRunner:
 
         def run(stop: StopSignal) -> Arrays:
             began.append(perf_counter())
+            self.metrics.run_began(self.name, self.version, stop)
             start = self.light.clock()
             try:
                 return run_signature(session, signature, inputs, outputs, stop)
             finally:
                 took.append(self.light.clock() - start)
+                self.metrics.run_ended(stop)
 
         self.metrics.waiting(self.name, self.version, 1)
         try:
-            return await in_thread(self.pool, run)
+            return await self.call_threads.run(self, run)
         finally:
             self.metrics.waiting(self.name, self.version, -1)
             if began:  # a call that was cancelled before it started has run nothing

@@ -14,8 +14,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from functools import cached_property
+from time import perf_counter
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from tfport.runtime.bounds.stop_signal import StopSignal
 from tfport.serve.monitoring.families import OwnFamilies, ServingFamilies
 from tfport.serve.monitoring.instruments import Counter, prometheus_text
 from tfport.serve.status import StatusCode
@@ -40,6 +42,8 @@ class Metrics:
         self._serving, self._own = ServingFamilies(), OwnFamilies()
         self._answers, self._runs = CallGroups[float](self._count_answers), CallGroups[_Run](self._count_runs)
         self._coded = CallGroups[tuple[float, float]](self._count_coded)
+        self._in_progress: dict[StopSignal, tuple[str, str, float]] = {}
+        """The model and version of each run, and when it began."""
 
     @cached_property
     def registry(self) -> CollectorRegistry:
@@ -114,6 +118,13 @@ class Metrics:
         """Record one run of the graph for one request, with its stages `QUEUE` and `RUN`."""
         self._runs.add((model, str(version), signature), (rows, waited, seconds))
 
+    def run_began(self, model: str, version: int, stop: StopSignal) -> None:
+        """Note a run in a thread, by the signal that stops it."""
+        self._in_progress[stop] = model, str(version), perf_counter()
+
+    def run_ended(self, stop: StopSignal) -> None:
+        del self._in_progress[stop]
+
     def alone(self, model: str, version: int, signature: str) -> None:
         """Count a request that could not be batched."""
         self._own.alone.add(1, model, str(version), signature)
@@ -158,7 +169,8 @@ class Metrics:
         self._count_rest()
         own = self._own
         own.unloads.add(1, model)
-        for instrument in (own.available, own.depth, own.stages, own.rows, own.batch_rows, own.alone):
+        of_versions = (own.available, own.depth, own.running, own.stuck, own.oldest)
+        for instrument in (*of_versions, own.stages, own.rows, own.batch_rows, own.alone):
             instrument.forget(model, str(version))
 
     def warmed(self, path: str, records: int, seconds: float, code: StatusCode = StatusCode.OK) -> None:
@@ -191,7 +203,20 @@ class Metrics:
     def text(self) -> bytes:
         """Return all metrics in Prometheus' text format."""
         self._count_rest()
+        self._watch_runs()
         return prometheus_text([*self._serving.all(), *self._own.all()], self.registry)
+
+    def _watch_runs(self) -> None:
+        """Set the metrics of runs in progress, those that do not end among them."""
+        own, now = self._own, perf_counter()
+        runs = dict.fromkeys((labels for labels, _ in own.available.cells()), (0, 0, 0.0))
+        for stop, (*servable, began) in list(self._in_progress.items()):
+            count, stuck, oldest = runs.get(tuple(servable), (0, 0, 0.0))
+            stuck += stop.reason is not None
+            runs[tuple(servable)] = count + 1, stuck, max(oldest, now - began)
+        for labels, values in runs.items():
+            for gauge, value in zip((own.running, own.stuck, own.oldest), values, strict=True):
+                gauge.set(value, *labels)
 
     # -- groups --------------------------------------------------------------------------------------
 

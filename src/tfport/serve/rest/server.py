@@ -211,9 +211,7 @@ class RestServer:
         options = self.options
 
         def counted_as(code: StatusCode) -> str:
-            # all unknown names are counted together
-            known = code is StatusCode.OK or parsed.model in self._catalog.names()
-            return parsed.model if known else ""
+            return parsed.model if code is StatusCode.OK else self._catalog.counted_as(parsed.model)
 
         with measured(options.metrics, parsed.verb, counted_as):
             if request.method == "GET":

@@ -15,7 +15,7 @@ from google.protobuf.message import Message
 
 from tfport.formats.proto import inference_pb2 as pb
 from tfport.serve.event_loop import offload
-from tfport.serve.grpc.service import GrpcMethod, GrpcService
+from tfport.serve.grpc.service import GrpcMethod, GrpcService, RequestedModel
 from tfport.serve.model_catalog import ModelCatalog
 from tfport.serve.servable import Arrays, Servable, size_of
 from tfport.serve.status import invalid_argument
@@ -32,13 +32,14 @@ SERVICE = f"{PACKAGE}.GRPCInferenceService"
 def service(catalog: ModelCatalog, ready: metadata.Ready) -> GrpcService:
     """Return the service for `GrpcServer`; only inferences count as requests for a model."""
     answers = _Answers(catalog, ready)
+    model = RequestedModel(lambda message: message.model_name, catalog.counted_as)
     table = [
         GrpcMethod("ServerLive", pb.ServerLiveRequest, answers.server_live),
         GrpcMethod("ServerReady", pb.ServerReadyRequest, answers.server_ready),
         GrpcMethod("ModelReady", pb.ModelReadyRequest, answers.model_ready),
         GrpcMethod("ServerMetadata", pb.ServerMetadataRequest, answers.server_metadata),
         GrpcMethod("ModelMetadata", pb.ModelMetadataRequest, answers.model_metadata),
-        GrpcMethod("ModelInfer", pb.ModelInferRequest, answers.model_infer, answers.counted_as),
+        GrpcMethod("ModelInfer", pb.ModelInferRequest, answers.model_infer, model),
         GrpcMethod("RepositoryIndex", pb.RepositoryIndexRequest, answers.repository_index),
     ]
     return GrpcService(SERVICE, table)
@@ -67,9 +68,6 @@ def file_descriptor() -> FileDescriptorProto:
 class _Answers:
     def __init__(self, catalog: ModelCatalog, ready: metadata.Ready) -> None:
         self.catalog, self.is_ready = catalog, ready
-
-    def counted_as(self, message: pb.ModelInferRequest) -> str:
-        return metadata.counted_as(self.catalog, message.model_name)
 
     async def server_live(self, _: pb.ServerLiveRequest, *__: object) -> Message:
         return pb.ServerLiveResponse(live=True)

@@ -42,11 +42,6 @@ def find(catalog: ModelCatalog, name: str, version: str = "") -> Servable:
         raise StatusError(StatusCode.NOT_FOUND, f"Request for unknown model: {which} {state}") from None
 
 
-def counted_as(catalog: ModelCatalog, name: str) -> str:
-    """Return the model name for metrics; all unknown names are counted together."""
-    return name if name in catalog.names() else ""
-
-
 def is_ready(catalog: ModelCatalog, name: str, version: str = "") -> bool:
     """Whether a model, or one version of it, is available."""
     try:

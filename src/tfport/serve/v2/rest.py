@@ -93,7 +93,7 @@ class _Handlers:
     async def infer(self, request: web.Request) -> web.Response:
         name, version = _model_and_version(request)
         options = self.options
-        with measured(options.metrics, "infer", lambda _: metadata.counted_as(self.catalog, name)):
+        with measured(options.metrics, "infer", lambda _: self.catalog.counted_as(name)):
             servable = metadata.find(self.catalog, name, version)  # before reading a large body
             body = await read_body(request, options)
             work = _inferred(servable, body, request.headers.get(LENGTH), options.workers)
