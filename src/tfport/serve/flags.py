@@ -11,6 +11,7 @@ import argparse
 from collections.abc import Iterable, Iterator
 
 from tfport.engine_names import ENGINES, listed_engines
+from tfport.serve.models.options import LOADED, READY_WHEN
 from tfport.startup.dataclass import dataclass
 
 TRUE, FALSE = ("true", "t", "1", "yes"), ("false", "f", "0", "no")
@@ -132,6 +133,9 @@ OURS = (
     _supported("max_loop_iterations", int, 0, "iterations of each loop of a model; 0 means no limit"),
     _supported("load_timeout_seconds", int, 600,
                "seconds for initializing a version, and for each warm-up request; 0 means no limit"),
+    _supported("ready_when", str, LOADED,
+               "models that must be available for a ready server: loaded (those it started with or loaded "
+               "later), any or all", READY_WHEN),
     _supported("drain_seconds", int, 30, "seconds that calls in progress may take after SIGTERM"),
 )  # fmt: skip
 

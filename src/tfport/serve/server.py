@@ -148,22 +148,26 @@ class Server:
         self.grpc_port = self.rest_port = self.health_port = 0
 
     async def start(self) -> None:
-        """Load the models and open the ports; raise an error if no model loads or a port is taken."""
+        """Load the models and open the ports; raise an error if no model loads or a port is taken.
+
+        The port for probes is open while the models load: it says that the server is live, and not ready.
+        """
+        if self.health is not None:
+            self.health_port = await self.health.start()
+            self.logs.info("loading", health_port=self.health_port)
         await self.manager.start()
         self._report_failed_models()
         self._configure_request_log()
         if self.rest is not None:
             self.rest_port = await self.rest.start()
         await self._start_grpc()
-        if self.health is not None:
-            self.health_port = await self.health.start()
         if self.gpu_copies:
             self._tasks.append(asyncio.create_task(GpuWatch(self.gpu_copies, self.fail).run()))
         self._tasks.append(asyncio.create_task(UnusedMemory().run()))
         self.started = True
 
     def ready(self) -> bool:
-        """Whether all ports are open, and every model has an available version."""
+        """Whether all ports are open, and the models that the server needs are available."""
         return self.started and self.manager.ready()
 
     def _session_config(self) -> SessionConfig:
@@ -261,6 +265,7 @@ class Server:
                 drain_seconds=flags.number("drain_seconds"),
                 all_must_run=not flags.boolean("serve_runnable_signatures"),
                 load_seconds=flags.number("load_timeout_seconds"),
+                ready_when=flags.text("ready_when"),
                 batch_sizes=self._batch_sizes,
             ),
             on_attempt=self._attempted,
@@ -427,6 +432,7 @@ class Server:
     async def _metrics_page(self, request: web.Request) -> web.Response:
         if self.gpus:
             await asyncio.to_thread(report_gpus, self.metrics)
+        self.metrics.readiness(self.ready(), self.manager.availability())
         return web.Response(body=self.metrics.text(), headers={"Content-Type": CONTENT_TYPE})
 
 

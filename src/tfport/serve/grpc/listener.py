@@ -65,7 +65,6 @@ class GrpcListener:
         except BaseException:
             await server.stop(None)
             raise
-        await self._health.start()
         return self._port
 
     async def stop(self, grace: float = 0.0) -> None:

@@ -42,12 +42,14 @@ def grpc_listeners(
     here = replace(options, port=None) if front_ends.processes else options
     listeners: list[GrpcServer | FrontEndPool] = []
     if here.port is not None or here.socket_path:
-        listeners.append(GrpcServer(catalog, reload=reload, options=here, more=more, files=files))
+        listeners.append(
+            GrpcServer(catalog, reload=reload, ready=ready, options=here, more=more, files=files)
+        )
     if front_ends.processes and options.port is not None:
         from tfport.serve.front_ends.front_end_pool import FrontEndPool  # here, as few servers need it
 
         services = grpc_services(catalog, reload, options, more)
-        health = CatalogHealth(catalog, [service.name for service in services])
+        health = CatalogHealth(catalog, [service.name for service in services], ready)
         listeners.append(
             FrontEndPool(
                 front_ends.processes,

@@ -106,7 +106,15 @@ def list_json(catalog: ModelCatalog) -> bytes:
     for name in catalog.names():
         labels = {label: str(version) for label, version in catalog.labels(name).items()}
         versions = [_version(status) for status in catalog.known_statuses(name)]
-        models.append({"name": name, "model_version_status": versions, "version_labels": labels})
+        problem = catalog.problem(name)
+        models.append(
+            {
+                "name": name,
+                "model_version_status": versions,
+                "version_labels": labels,
+                **({"error_message": problem} if problem else {}),
+            }
+        )
     return _dumps({"models": models})
 
 
