@@ -109,6 +109,9 @@ OURS = (
                "seconds that a client may take for a request header, or for a TLS or HTTP/2 handshake"),
     _supported("health_port", int, 0,
                "plain HTTP port for health checks and metrics only; 0 disables it, -1 picks a free port"),
+    _supported("model_config_reload_roots", str, "",
+               "comma-separated folders or URLs that may contain the paths of HandleReloadConfigRequest; by "
+               "default those that contain the base paths of the start"),
     _supported("auth_token_file", str, "",
                "file with the bearer tokens that clients must send, one per line"),
     _supported("library", str, "", "comma-separated custom-op libraries built with `tfport lib build`"),

@@ -48,6 +48,7 @@ from tfport.serve.models.config import ModelSettings, one_model, settings_of
 from tfport.serve.models.loading import session_opener
 from tfport.serve.models.manager import ModelManager
 from tfport.serve.models.options import ManagerOptions
+from tfport.serve.models.reload_roots import ReloadRoots, default_roots
 from tfport.serve.models.resources import LoadAttempt
 from tfport.serve.monitoring.instruments import CONTENT_TYPE
 from tfport.serve.monitoring.logs import LimitedLines, Logs
@@ -133,6 +134,8 @@ class Server:
         self.tracer = request_tracer(enabled=flags.boolean("enable_tracing"))
         self.registry = registry_with(_paths(flags, "library"), _paths(flags, "ops"))
         self.manager = self._manager()
+        self.reload_roots = ReloadRoots([])
+        """From where clients may choose models, once the first ones are known."""
         tls = _tls(flags)
         tokens = AuthTokens(flags.text("auth_token_file")) if flags.text("auth_token_file") else None
         self.connections = self._connection_limits()
@@ -156,6 +159,9 @@ class Server:
             self.health_port = await self.health.start()
             self.logs.info("loading", health_port=self.health_port)
         await self.manager.start()
+        self.reload_roots = ReloadRoots(
+            _paths(self.flags, "model_config_reload_roots") or default_roots(self.manager.config)
+        )
         self._report_failed_models()
         self._configure_request_log()
         if self.rest is not None:
@@ -206,6 +212,7 @@ class Server:
 
     async def reload(self, config: pb.ModelServerConfig) -> None:
         """Serve another configuration, at a client's request."""
+        self.reload_roots.check(config, self.manager.config)
         await self.manager.reload(config)
         self._configure_request_log()
 
