@@ -389,6 +389,8 @@ class Server:
             tls=context,
             tokens=tokens,
             metrics=self.metrics,
+            request_log=self.request_log,
+            tracer=self.tracer if flags.boolean("enable_tracing") else None,
         )
         routes: list[web.AbstractRouteDef] = [*v2_rest.routes(self.catalog, self.ready, options)]
         routes += self._metrics_routes()

@@ -14,16 +14,16 @@ from tfport.serve.status import StatusError
 
 NOTHING = config_of()
 ROOTS = ["/models", "s3://bucket/models/", "gs://"]
-ALLOWED = """
-    /models/a  /models  /models//a/  /models/x/../a  file:///models/a
-    s3://bucket/models/a  S3://bucket/models/a/b  gs://any/thing
-""".split()
-REFUSED = r"""
-    /model  /models2/a  /models/../etc  /  models/a  file:///etc  file://models/a  http://10.0.0.1/models/a
-    s3://bucket/other  s3://bucket  s3://bucket/models/../other  s3://bucket/models/%2e%2e/other
-    s3://bucket/models/a::http://10.0.0.1  simplecache::http://10.0.0.1/models  zip://a::s3://bucket/models/a
-    s3://bucket/models\..\other
-""".split()
+ALLOWED = [
+    *("/models/a", "/models", "/models//a/", "/models/x/../a", "file:///models/a"),
+    *("s3://bucket/models/a", "S3://bucket/models/a/b", "gs://any/thing"),
+]
+REFUSED = [
+    *("/model", "/models2/a", "/models/../etc", "/", "models/a", "file:///etc", "file://models/a"),
+    *("http://10.0.0.1/models/a", "s3://bucket/other", "s3://bucket", "s3://bucket/models/../other"),
+    *("s3://bucket/models/%2e%2e/other", "s3://bucket/models/a::http://10.0.0.1"),
+    *("simplecache::http://10.0.0.1/models", "zip://a::s3://bucket/models/a", r"s3://bucket/models\..\other"),
+]
 
 
 @pytest.mark.parametrize("path", ALLOWED)

@@ -38,7 +38,7 @@ def grpc_listeners(
     catalog: ModelCatalog, *, reload: Reload, ready: Ready, options: GrpcOptions, front_ends: FrontEndOptions
 ) -> Sequence[GrpcServer | FrontEndPool]:
     """Return what listens on the port and the socket of the options."""
-    more, files = [v2_grpc.service(catalog, ready)], [v2_grpc.file_descriptor]
+    more, files = [v2_grpc.service(catalog, ready, options.observers.request_log)], [v2_grpc.file_descriptor]
     here = replace(options, port=None) if front_ends.processes else options
     listeners: list[GrpcServer | FrontEndPool] = []
     if here.port is not None or here.socket_path:
