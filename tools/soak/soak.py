@@ -107,12 +107,16 @@ class Soak:
             await asyncio.sleep(random.random() * row.pause)
 
     async def ask(self, target: Target, client: Client) -> None:
+        began = time.monotonic()
         try:
             await client(target)
             self.counts[client.__name__] += 1
         except Exception as error:
             message = str(error) if isinstance(error, Wrong) else repr(error)
-            self.note(f"{time.strftime('%X')} {client.__name__}: {message}"[:300], error)
+            seconds = time.monotonic() - began
+            self.note(
+                f"{time.strftime('%X')} {client.__name__} after {seconds:.1f} s: {message}"[:300], error
+            )
 
     def note(self, message: str, error: Exception) -> None:
         if isinstance(error, Late | TimeoutError):

@@ -32,6 +32,8 @@ from tfport.words import bracketed
 
 MOST_STREAMS = 1000
 """Maximum number of streams and probes, in addition to the calls."""
+LONGEST_WAIT = 24 * 3600
+"""Seconds that a call may wait before it begins: deadlines of clients are shorter."""
 
 
 class GrpcListener:
@@ -127,6 +129,8 @@ def _arguments(options: GrpcOptions) -> dict[str, int | str]:
         # clients that have disappeared: their calls end when they do not answer a ping
         "grpc.keepalive_time_ms": 60_000,
         "grpc.keepalive_timeout_ms": 20_000,
+        # gRPC would cancel calls that a busy server has not begun after 30 seconds, whatever their deadline is
+        "grpc.server_max_unrequested_time_in_server": LONGEST_WAIT,
         "grpc.so_reuseport": 0,  # a port that is in use is an error, not shared with the other server
         **options.channel_arguments,
     }
