@@ -129,7 +129,7 @@ def _arguments(options: GrpcOptions) -> dict[str, int | str]:
         # clients that have disappeared: their calls end when they do not answer a ping
         "grpc.keepalive_time_ms": 60_000,
         "grpc.keepalive_timeout_ms": 20_000,
-        # gRPC would cancel calls that a busy server has not begun after 30 seconds, whatever their deadline is
+        # gRPC would cancel calls that a busy server has not begun after 30 seconds, whatever their deadline
         "grpc.server_max_unrequested_time_in_server": LONGEST_WAIT,
         "grpc.so_reuseport": 0,  # a port that is in use is an error, not shared with the other server
         **options.channel_arguments,
