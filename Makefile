@@ -118,7 +118,7 @@ bench-bodies: $(LIVE_READY)
 	$(LIVE)/bin/python benchmarks/bodies.py
 
 # Run a server under mixed load: make soak SECONDS=60
-SECONDS ?= 600
+SECONDS ?= 1800
 soak: $(READY)
 	$(BIN)/python tools/soak/soak.py --seconds $(SECONDS)
 

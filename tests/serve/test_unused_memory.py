@@ -5,21 +5,25 @@ import weakref
 
 import pytest
 
-from tfport.serve.unused_memory import GROWTH, UnusedMemory, resident_bytes
+from tfport.serve.unused_memory import GROWTH, HEAP_GROWTH, UnusedMemory, resident_bytes
 
 
 class Process:
-    """Memory in units of what is worth returning: `needed` is in use, `unused` can be returned."""
+    """Memory in units of what is worth returning: `needed` is in use, the rest can be returned."""
 
     def __init__(self) -> None:
-        self.needed, self.unused, self.seconds, self.given = 1.0, 0.0, 0.0, 0
-        self.memory = UnusedMemory(self.give, self.resident, lambda: self.seconds)
+        self.needed, self.unused, self.heaps, self.seconds = 1.0, 0.0, 0.0, 0.0
+        self.given = self.heaps_given = 0
+        self.memory = UnusedMemory(self.give, self.give_heaps, self.resident, lambda: self.seconds)
 
     def give(self) -> None:
-        self.unused, self.given = 0.0, self.given + 1
+        self.unused, self.heaps, self.given = 0.0, 0.0, self.given + 1
+
+    def give_heaps(self) -> None:
+        self.heaps, self.heaps_given = 0.0, self.heaps_given + 1
 
     def resident(self) -> int:
-        return int((self.needed + self.unused) * GROWTH)
+        return int((self.needed + self.unused + self.heaps) * GROWTH)
 
     def check(self, *, busy: bool = False) -> int:
         """How often memory was returned, after one more check."""
@@ -37,6 +41,27 @@ def test_a_little_memory_is_kept_for_the_next_runs(process):
     process.unused = 0.9
     assert process.check(busy=True) == 0
     assert process.check() == 0
+
+
+def test_the_heaps_of_a_busy_server_do_not_grow_from_check_to_check(process):
+    for round in range(1, 10):
+        process.heaps += 1.1 * HEAP_GROWTH / GROWTH
+        assert process.check(busy=True) == 0
+        assert (process.heaps, process.heaps_given) == (0, round)
+
+
+def test_heaps_that_hardly_grow_are_left_alone(process):
+    process.heaps = 0.9 * HEAP_GROWTH / GROWTH
+    process.check(busy=True)
+    process.check()
+    assert process.heaps_given == 0
+
+
+def test_memory_in_use_is_not_returned_again_and_again(process):
+    process.unused = 2 * HEAP_GROWTH / GROWTH  # what an engine keeps for its next runs
+    for _ in range(5):
+        process.check(busy=True)
+    assert (process.heaps_given, process.given) == (1, 0)
 
 
 def test_a_load_that_is_over_leaves_no_memory_behind(process):

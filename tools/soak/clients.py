@@ -10,7 +10,7 @@ import random
 from typing import Any
 
 import grpc.aio
-from target import MOST_BYTES, Target, Wrong
+from target import MOST_BYTES, Target, Wrong, wrong_code, wrong_status
 from tests.serve.process import PREDICT, predict_request
 
 from tfport.formats.proto import serving_api_pb2
@@ -20,12 +20,13 @@ def numbers() -> list[float]:
     return [float(random.randrange(100_000)) for _ in range(random.choice((1, 1, 3, 50)))]
 
 
-def is_right(target: Target, asked: list[float], answered: list[float], version: int | None = None) -> None:
-    added = {y - x for x, y in zip(asked, answered, strict=True)}
-    if len(added) != 1 or not (added <= target.versions) or (version is not None and added != {version}):
-        raise Wrong(
-            f"sent {asked[:3]}, answered {answered[:3]} by {version}; expected one of {target.versions}"
-        )
+def is_right(
+    target: Target, before: set[int], asked: list[float], answered: list[float], version: int | None = None
+) -> None:
+    """Check an answer; `before` are the versions that could answer when the request was sent."""
+    added, versions = {y - x for x, y in zip(asked, answered, strict=True)}, before | target.versions
+    if len(added) != 1 or not (added <= versions) or (version is not None and added != {version}):
+        raise Wrong(f"sent {asked[:3]}, answered {answered[:3]} by {version}; expected one of {versions}")
 
 
 async def posted(target: Target, path: str, body: Any) -> tuple[int, Any]:
@@ -36,36 +37,36 @@ async def posted(target: Target, path: str, body: Any) -> tuple[int, Any]:
 
 async def rest(target: Target) -> None:
     """Predict rows over REST."""
-    x = numbers()
+    x, before = numbers(), set(target.versions)
     status, answer = await posted(target, "/v1/models/m:predict", json.dumps({"instances": x}))
     if status != 200:
-        raise Wrong(f"{status} {answer}")
-    is_right(target, x, answer["predictions"])
+        raise wrong_status(status, str(answer))
+    is_right(target, before, x, answer["predictions"])
 
 
 async def v2(target: Target) -> None:
     """Infer with the Open Inference Protocol."""
-    x = numbers()
+    x, before = numbers(), set(target.versions)
     body = {"inputs": [{"name": "x", "shape": [len(x)], "datatype": "FP32", "data": x}]}
     status, answer = await posted(target, "/v2/models/m/infer", json.dumps(body))
     if status != 200:
-        raise Wrong(f"{status} {answer}")
-    is_right(target, x, answer["outputs"][0]["data"], int(answer["model_version"]))
+        raise wrong_status(status, str(answer))
+    is_right(target, before, x, answer["outputs"][0]["data"], int(answer["model_version"]))
 
 
 async def rpc(target: Target) -> None:
     """Predict over gRPC."""
-    x = numbers()
+    x, before = numbers(), set(target.versions)
     data = await target.channel.unary_unary(PREDICT)(predict_request(*x).SerializeToString(), timeout=60)
     answer = serving_api_pb2.PredictResponse.FromString(data)
-    is_right(target, x, list(answer.outputs["y"].float_val), answer.model_spec.version.value)
+    is_right(target, before, x, list(answer.outputs["y"].float_val), answer.model_spec.version.value)
 
 
 async def sometimes_there(target: Target) -> None:
     """Ask a model that configurations add and remove."""
     status, answer = await posted(target, "/v1/models/extra:predict", b'{"instances": [1]}')
     if (status, answer) != (200, {"predictions": [8.0]}) and status != 404:
-        raise Wrong(f"{status} {answer}")
+        raise wrong_status(status, str(answer))
 
 
 BAD_BODIES = [  # path                         body                                    status
@@ -88,7 +89,7 @@ async def bad_rest(target: Target) -> None:
     status, answer = await posted(target, path, body)
     # an unknown path gets 404 or 400, as in TensorFlow Serving
     if status != wanted and not (wanted == 400 and status == 404 and b"nonsense" in path.encode()):
-        raise Wrong(f"{path} {body[:50]!r}: {status} {str(answer)[:200]}")
+        raise wrong_status(status, f"for {path} {body[:50]!r}: {str(answer)[:200]}")
 
 
 async def bad_rpc(target: Target) -> None:
@@ -106,7 +107,7 @@ async def bad_rpc(target: Target) -> None:
     except grpc.aio.AioRpcError as error:
         if error.code().name == wanted:
             return
-        raise Wrong(f"{data[:50]!r}: {error.code().name} {error.details()}") from None
+        raise wrong_code(error.code().name, f"for {data[:50]!r}: {error.details()}") from None
     raise Wrong(f"{data[:50]!r}: answered")
 
 
@@ -148,7 +149,7 @@ async def leaving(target: Target) -> None:
 
 async def slow(target: Target) -> None:
     """Send a body slowly, which must be answered, or an endless one, which must time out."""
-    ends, x = random.random() < 0.8, numbers()[:3]
+    ends, x, before = random.random() < 0.8, numbers()[:3], set(target.versions)
     body = json.dumps({"instances": x}).encode()
     reader, writer = await asyncio.open_connection("127.0.0.1", target.rest)
     data = _request(body, None if ends else 1000)
@@ -160,7 +161,7 @@ async def slow(target: Target) -> None:
     if not ends and b" 408 " not in answer.split(b"\r\n")[0]:
         raise Wrong(f"a body that never ends: {answer[:100]!r}")
     if ends:
-        is_right(target, x, json.loads(answer)["predictions"])
+        is_right(target, before, x, json.loads(answer)["predictions"])
 
 
 async def _whole(reader: asyncio.StreamReader) -> bytes:

@@ -3,7 +3,7 @@
 import asyncio
 import random
 
-from target import TIMEOUT, Target, Wrong
+from target import TIMEOUT, Late, Target
 
 HEADER_SECONDS = 3
 """The server's time for a header or a handshake."""
@@ -37,6 +37,6 @@ async def _wait_for_end(port: int, sent: bytes) -> None:
     except ConnectionError:
         pass
     except TimeoutError:
-        raise Wrong(f"a connection that sent {sent[:20]!r} is still open") from None
+        raise Late(f"a connection that sent {sent[:20]!r} is still open") from None
     finally:
         writer.transport.abort()

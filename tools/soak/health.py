@@ -22,18 +22,26 @@ INTERVAL = 0.1
 PATIENCE = 30
 
 
+SLOW = 1.0
+"""Seconds from which a health check is too slow."""
+
+
 class HealthLatency:
-    """The slowest answers of the probes in seconds, and wrong ones."""
+    """The slowest answers of the probes in seconds, those that were too slow, and wrong ones."""
 
     def __init__(self) -> None:
         self.worst: dict[str, float] = {}
         self.count = 0
+        self.slow: list[tuple[float, float, str]] = []
+        """When a slow check began and ended, and over what it was."""
         self.wrong: list[str] = []
+        self.pid = 0
 
     async def watch(self, rest_port: int, grpc_port: int, seconds: float) -> None:
         """Probe for some time, in another process."""
         command = [sys.executable, str(Path(__file__)), *map(str, (rest_port, grpc_port, seconds))]
         process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+        self.pid = process.pid
         output, _ = await process.communicate()
         vars(self).update(json.loads(output))
 
@@ -41,7 +49,7 @@ class HealthLatency:
 def probe(ports: dict[str, int], seconds: float) -> dict[str, Any]:
     """Return what `HealthLatency` has."""
     probes, end = {"REST": _rest, "gRPC": _grpc}, time.monotonic() + seconds
-    worst, count, wrong = dict.fromkeys(ports, 0.0), 0, []
+    worst, count, slow, wrong = dict.fromkeys(ports, 0.0), 0, [], []
     while time.monotonic() < end:
         for name, port in ports.items():
             began = time.monotonic()
@@ -49,10 +57,12 @@ def probe(ports: dict[str, int], seconds: float) -> dict[str, Any]:
                 probes[name](port)
             except Exception as error:
                 wrong.append(f"{time.strftime('%X')} health over {name}: {error!r}"[:300])
-            worst[name] = max(worst[name], time.monotonic() - began)
+            ended = time.monotonic()
+            worst[name] = max(worst[name], ended - began)
+            slow += [(began, ended, name)] if ended - began > SLOW else []
             count += 1
         time.sleep(INTERVAL)
-    return {"worst": worst, "count": count, "wrong": wrong}
+    return {"worst": worst, "count": count, "slow": slow, "wrong": wrong}
 
 
 def _rest(port: int) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import partial
 
 import grpc.aio
-from target import Target, Wrong
+from target import Target, Wrong, wrong_code
 from tests.hostile_models import DOUBLING, ENDLESS
 from tests.serve.models.exports import saved_model
 from tests.serve.process import PREDICT, predict_request
@@ -43,6 +43,6 @@ async def _fails(target: Target, model: str, wanted: str, timeout: float) -> Non
         await target.channel.unary_unary(PREDICT)(data, timeout=timeout)
     except grpc.aio.AioRpcError as error:
         if error.code().name != wanted:
-            raise Wrong(f"{model}: {error.code().name} {error.details()}") from None
+            raise wrong_code(error.code().name, f"of {model}: {error.details()}") from None
         return
     raise Wrong(f"{model}: answered")

@@ -5,7 +5,7 @@ import random
 import zlib
 from collections.abc import AsyncIterator
 
-from target import Target, Wrong
+from target import Target, wrong_status
 from tests.serve.models.exports import saved_model
 
 SIZE = 100_000_000
@@ -30,21 +30,21 @@ async def large_body(target: Target) -> None:
     number = random.randrange(1, 1000)
     status, answer = await _sent(target, _chunks(begin, b"%d" % number + end))
     if (status, answer) != (200, {"outputs": [float(number)]}):
-        raise Wrong(f"the largest is {number}: {status} {str(answer)[:200]}")
+        raise wrong_status(status, f"{str(answer)[:200]}; the largest is {number}")
 
 
 async def large_bad_body(target: Target) -> None:
     """Send 10 MB with text instead of the last number: to find the place takes longer than to read."""
     status, answer = await _sent(target, _chunks(b'{"inputs": [[', b'"text"]]}', SIZE // 10))
     if status != 400 or "is not of expected type: float" not in answer["error"]:
-        raise Wrong(f"text among numbers: {status} {str(answer)[:200]}")
+        raise wrong_status(status, f"{str(answer)[:200]} for text among numbers")
 
 
 async def large_compressed_body(target: Target) -> None:
     """Send a large list compressed, some hundred kilobytes."""
     status, answer = await _sent(target, COMPRESSED, **{"Content-Encoding": "gzip"})
     if (status, answer) != (200, {"outputs": [0.125]}):
-        raise Wrong(f"compressed: {status} {str(answer)[:200]}")
+        raise wrong_status(status, f"{str(answer)[:200]} for a compressed body")
 
 
 async def _sent(target: Target, body: AsyncIterator[bytes] | bytes, **headers: str) -> tuple[int, dict]:

@@ -1,11 +1,13 @@
-"""`make soak`: run a server under mixed load for ten minutes and check answers, health and memory.
+"""`make soak`: run a server under mixed load for half an hour and check answers, health and memory.
 
-    python tools/soak/soak.py [--seconds 600] [--seed 1] [--only rest,slow]
+    python tools/soak/soak.py [--seconds 1800] [--seed 1] [--only rest,slow]
 
 The clients of `ingredients` send good, bad, oversized, slow and abandoned requests over REST, gRPC and v2
 while versions are added, removed and broken, and configurations change. At the end the server is stopped
-during requests. Fails if an answer is wrong or missing, a status is not the expected one, a health check
-takes too long, memory still grows after the first third, or the server does not exit.
+during requests. Fails if an answer is wrong or missing, a status is not the expected one, an answer or a
+health check takes too long, the level of memory, threads or open files is higher at the end than after the
+warm-up, or the server does not exit. What comes late while other programs use the processors is reported, and
+is no failure.
 """
 
 import argparse
@@ -27,9 +29,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from clients import rest, rpc
 from health import HealthLatency
 from ingredients import INGREDIENTS, SOMETIMES, Client, Ingredient
-from target import Target, Wrong
+from target import TIMEOUT, Late, Target, Wrong
 from tests.serve.models.exports import export
 from tests.serve.process import Command, text_file
+from usage import BUSY, Usage
 
 MODEL = 'config {{ name: "{}" base_path: "{}" model_platform: "tensorflow" }}'
 FLAGS = (
@@ -39,10 +42,10 @@ FLAGS = (
     "--port=-1",
     "--rest_api_port=-1",
 )
-MOST_GROWTH = 1.0
-"""Maximum growth of memory in megabytes per minute, after the first third."""
-SLOWEST_HEALTH = 1.0
-"""Maximum seconds that a health check may take."""
+SETTLED = ("AVAILABLE", "END")
+"""States of a version that has loaded or failed, or was unloaded."""
+CHANGE_SECONDS = 60
+"""How long the server may take to load or unload a version."""
 
 
 class Soak:
@@ -52,7 +55,9 @@ class Soak:
         self.folder, self.seconds, self.ingredients = folder, seconds, ingredients
         self.counts: Counter[str] = Counter()
         self.wrong: list[str] = []
-        self.samples: list[tuple[float, float, int, int]] = []
+        self.late: list[tuple[float, str]] = []
+        """When an answer should have come, and what came."""
+        self.usage = Usage()
         self.changes: Counter[str] = Counter()
         self.health = HealthLatency()
 
@@ -102,13 +107,22 @@ class Soak:
             await asyncio.sleep(random.random() * row.pause)
 
     async def ask(self, target: Target, client: Client) -> None:
+        began = time.monotonic()
         try:
             await client(target)
             self.counts[client.__name__] += 1
         except Exception as error:
-            if len(self.wrong) < 1000:
-                message = str(error) if isinstance(error, Wrong) else repr(error)
-                self.wrong.append(f"{time.strftime('%X')} {client.__name__}: {message}"[:300])
+            message = str(error) if isinstance(error, Wrong) else repr(error)
+            seconds = time.monotonic() - began
+            self.note(
+                f"{time.strftime('%X')} {client.__name__} after {seconds:.1f} s: {message}"[:300], error
+            )
+
+    def note(self, message: str, error: Exception) -> None:
+        if isinstance(error, Late | TimeoutError):
+            self.late.append((time.monotonic(), message))
+        elif len(self.wrong) < 1000:
+            self.wrong.append(message)
 
     async def versions(self, target: Target, end: float) -> None:
         """Add a version every few seconds, sometimes a broken one, and delete old ones."""
@@ -122,23 +136,29 @@ class Soak:
             self.configure(*random.choice(((), tuple(SOMETIMES))))
             self.changes["broken" if broken else "new"] += 1
             await asyncio.sleep(3)
+            await self.until_settled(target, number, SETTLED)
             if broken:
                 shutil.rmtree(self.folder / "m" / str(number))
                 continue
             for old in [n for n in target.versions if n < number]:
                 shutil.rmtree(self.folder / "m" / str(old), ignore_errors=True)
-            await asyncio.sleep(1)
-            target.versions = {n for n in target.versions if n >= number}
+                await self.until_settled(target, old, SETTLED[1:])
+                target.versions.discard(old)
+
+    async def until_settled(self, target: Target, version: int, states: Sequence[str]) -> None:
+        """Wait until the server says that a version has loaded, or was unloaded."""
+        end, url = time.monotonic() + CHANGE_SECONDS, f"{target.url}/v1/models/m/versions/{version}"
+        while time.monotonic() < end:
+            async with target.session.get(url) as response:
+                answer = await response.json() if response.status == 200 else {}
+            if any(status["state"] in states for status in answer.get("model_version_status", ())):
+                return
+            await asyncio.sleep(0.1)
+        self.note(f"{time.strftime('%X')} version {version}: {answer}", Late())
 
     async def sample(self, server: Command, end: float) -> None:
-        process = Path(f"/proc/{server.process.pid}")
         while time.monotonic() < end:
-            status = (process / "status").read_text()
-            # not what it shares with its workers: the large bodies of the moment
-            resident = int(status.split("RssAnon:")[1].split()[0]) / 1e3
-            threads = int(status.split("Threads:")[1].split()[0])
-            files = len(list((process / "fd").iterdir()))
-            self.samples.append((time.monotonic(), resident, threads, files))
+            self.usage.add(server.process.pid, self.health.pid)
             await asyncio.sleep(1)
 
     async def drain(self, target: Target, server: Command) -> None:
@@ -151,34 +171,36 @@ class Soak:
         if code:
             self.wrong.append(f"exit code {code}")
 
-    def growth(self) -> float:
-        """Return the growth of memory in megabytes per minute after the first third, by least squares."""
-        late = self.samples[len(self.samples) // 3 :]
-        times, sizes = [sample[0] / 60 for sample in late], [sample[1] for sample in late]
-        middle, mean = sum(times) / len(times), sum(sizes) / len(sizes)
-        spread = sum((t - middle) ** 2 for t in times)
-        return sum((t - middle) * (s - mean) for t, s in zip(times, sizes, strict=True)) / spread
+    def late_answers(self) -> tuple[list[str], list[str]]:
+        """Return what came late though the processors were free, and what while others used them."""
+        slow = [
+            (begin, end, f"health over {name} took {1e3 * (end - begin):.0f} ms")
+            for begin, end, name in self.health.slow
+        ]
+        late = [*slow, *((end - TIMEOUT, end, message) for end, message in self.late)]
+        shares = [(self.usage.others(begin, end), message) for begin, end, message in late]
+        texts = [(share, f"{message} (others: {share:.0%} of the processors)") for share, message in shares]
+        return (
+            [text for share, text in texts if share < BUSY],
+            [text for share, text in texts if share >= BUSY],
+        )
 
     def report(self) -> bool:
-        third, last = self.samples[len(self.samples) // 3], self.samples[-1]
         print("answered:", ", ".join(f"{name} {count}" for name, count in sorted(self.counts.items())))
         print("versions:", ", ".join(f"{count} {name}" for name, count in self.changes.items()))
-        for process, what in zip(
-            (self.samples[0], third, last), ("start", "after a third", "end"), strict=True
-        ):
-            print(f"{what}: {process[1]:.0f} MB, {process[2]} threads, {process[3]} files")
         slowest = ", ".join(f"{name} {1e3 * seconds:.0f} ms" for name, seconds in self.health.worst.items())
         print(f"slowest of {self.health.count} health checks: {slowest}")
-        print(f"growth: {self.growth():+.2f} MB per minute; peak {max(s[1] for s in self.samples):.0f} MB")
-        wrong = [*self.health.wrong, *self.wrong]
+        print(self.usage.report())
+        late, excused = self.late_answers()
+        wrong = [*self.health.wrong, *self.wrong, *late, *self.usage.rises()]
+        print(f"late on a busy machine: {len(excused)}", *excused[:10], sep="\n  ")
         print(f"wrong: {len(wrong)}", *wrong[:20], sep="\n  ")
-        healthy = max(self.health.worst.values()) <= SLOWEST_HEALTH
-        return not wrong and healthy and self.growth() <= MOST_GROWTH
+        return not wrong
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=600)
+    parser.add_argument("--seconds", type=float, default=1800)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", help="comma-separated names of the clients to run (default: all)")
     args = parser.parse_args()

@@ -11,8 +11,26 @@ TIMEOUT = 30
 """The server's timeout in seconds."""
 
 
+LATE = (408, 504)
+"""HTTP status of a request whose time was over."""
+
+
 class Wrong(Exception):
     """An answer that is wrong."""
+
+
+class Late(Wrong):
+    """An answer that did not come in time: wrong, unless other programs kept the machine busy."""
+
+
+def wrong_status(status: int, message: str) -> Wrong:
+    """Return the error for a status that is not the expected one."""
+    return (Late if status in LATE else Wrong)(f"{status} {message}"[:300])
+
+
+def wrong_code(code: str, message: str) -> Wrong:
+    """Return the error for a gRPC code that is not the expected one."""
+    return (Late if code == "DEADLINE_EXCEEDED" else Wrong)(f"{code} {message}"[:300])
 
 
 @dataclass

@@ -11,6 +11,7 @@ import argparse
 from collections.abc import Iterable, Iterator
 
 from tfport.engine_names import ENGINES, listed_engines
+from tfport.serve.models.options import LOADED, READY_WHEN
 from tfport.startup.dataclass import dataclass
 
 TRUE, FALSE = ("true", "t", "1", "yes"), ("false", "f", "0", "no")
@@ -108,6 +109,9 @@ OURS = (
                "seconds that a client may take for a request header, or for a TLS or HTTP/2 handshake"),
     _supported("health_port", int, 0,
                "plain HTTP port for health checks and metrics only; 0 disables it, -1 picks a free port"),
+    _supported("model_config_reload_roots", str, "",
+               "comma-separated folders or URLs that may contain the paths of HandleReloadConfigRequest; by "
+               "default those that contain the base paths of the start"),
     _supported("auth_token_file", str, "",
                "file with the bearer tokens that clients must send, one per line"),
     _supported("library", str, "", "comma-separated custom-op libraries built with `tfport lib build`"),
@@ -134,6 +138,9 @@ OURS = (
     _supported("max_loop_iterations", int, 0, "iterations of each loop of a model; 0 means no limit"),
     _supported("load_timeout_seconds", int, 600,
                "seconds for initializing a version, and for each warm-up request; 0 means no limit"),
+    _supported("ready_when", str, LOADED,
+               "models that must be available for a ready server: loaded (those it started with or loaded "
+               "later), any or all", READY_WHEN),
     _supported("drain_seconds", int, 30, "seconds that calls in progress may take after SIGTERM"),
 )  # fmt: skip
 

@@ -43,6 +43,7 @@ class _Entry:
     servables: dict[int, Servable] = field(default_factory=dict)
     statuses: dict[int, VersionStatus] = field(default_factory=dict)
     labels: dict[str, int] = field(default_factory=dict)
+    problem: str = ""
 
     def labeled(self, label: str) -> int:
         """Return the version that a label points to."""
@@ -100,6 +101,10 @@ class ModelCatalog:
         entry = self._entries.get(name) or _Entry()
         return [entry.statuses[number] for number in sorted(entry.statuses, reverse=True)]
 
+    def problem(self, name: str) -> str:
+        """Return why no version of a model was found; empty if there are some."""
+        return self._entries[name].problem if name in self._entries else ""
+
     def labels(self, name: str) -> Mapping[str, int]:
         """Return the versions that the labels of a model point to."""
         return self._entries[name].labels if name in self._entries else {}
@@ -129,6 +134,11 @@ class ModelCatalog:
     def set_status(self, name: str, status: VersionStatus) -> None:
         """Set the status of a version."""
         self._entries.setdefault(name, _Entry()).statuses[status.version] = status
+
+    def set_problem(self, name: str, problem: str) -> None:
+        """Set why no version of a model was found, if it is still configured."""
+        if name in self._entries:
+            self._entries[name].problem = problem
 
     def set_labels(self, name: str, labels: Mapping[str, int]) -> None:
         """Replace the labels of a model."""

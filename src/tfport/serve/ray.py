@@ -27,6 +27,7 @@ from tfport.serve.model_catalog import ModelCatalog
 from tfport.serve.models.config import is_address
 from tfport.serve.models.store import open_store
 from tfport.serve.rest.encode import error_body
+from tfport.serve.rest.options import RestOptions
 from tfport.serve.rest.request_head import parse_path
 from tfport.serve.rest.routes import answer_get, answer_post
 from tfport.serve.servable import Arrays, Servable, ThreadRunner
@@ -60,7 +61,7 @@ class Replica:
         self.servable = Servable(name, number, session, ThreadRunner(pool))
         self.catalog = ModelCatalog()
         self.catalog.publish(self.servable)
-        self.workers = WorkerPool(processes=0)  # Ray runs as many replicas as needed
+        self.options = RestOptions(workers=WorkerPool(processes=0))  # Ray runs as many replicas as needed
 
     def __del__(self) -> None:
         """Called by Ray when it ends a replica; not earlier, as variables may be read again."""
@@ -86,7 +87,7 @@ class Replica:
             if request.method == "GET":
                 body = answer_get(self.catalog, path)
             else:
-                body = await answer_post(self.catalog, path, await request.body(), None, workers=self.workers)
+                body = await answer_post(self.catalog, path, await request.body(), self.options)
         except StatusError as error:
             status, body = error.code, error_body(error.message)
         return Response(body, status.http, media_type="application/json")

@@ -47,6 +47,7 @@ from tfport.serve.models.config import ModelSettings, one_model, settings_of
 from tfport.serve.models.loading import session_opener
 from tfport.serve.models.manager import ModelManager
 from tfport.serve.models.options import ManagerOptions
+from tfport.serve.models.reload_roots import ReloadRoots, default_roots
 from tfport.serve.models.resources import LoadAttempt
 from tfport.serve.monitoring.instruments import CONTENT_TYPE
 from tfport.serve.monitoring.logs import LimitedLines, Logs
@@ -134,6 +135,8 @@ class Server:
         self.tracer = request_tracer(enabled=flags.boolean("enable_tracing"))
         self.registry = registry_with(_paths(flags, "library"), _paths(flags, "ops"))
         self.manager = self._manager()
+        self.reload_roots = ReloadRoots([])
+        """From where clients may choose models, once the first ones are known."""
         tls = _tls(flags)
         tokens = AuthTokens(flags.text("auth_token_file")) if flags.text("auth_token_file") else None
         self.connections = self._connection_limits()
@@ -149,22 +152,29 @@ class Server:
         self.grpc_port = self.rest_port = self.health_port = 0
 
     async def start(self) -> None:
-        """Load the models and open the ports; raise an error if no model loads or a port is taken."""
+        """Load the models and open the ports; raise an error if no model loads or a port is taken.
+
+        The port for probes is open while the models load: it says that the server is live, and not ready.
+        """
+        if self.health is not None:
+            self.health_port = await self.health.start()
+            self.logs.info("loading", health_port=self.health_port)
         await self.manager.start()
+        self.reload_roots = ReloadRoots(
+            _paths(self.flags, "model_config_reload_roots") or default_roots(self.manager.config)
+        )
         self._report_failed_models()
         self._configure_request_log()
         if self.rest is not None:
             self.rest_port = await self.rest.start()
         await self._start_grpc()
-        if self.health is not None:
-            self.health_port = await self.health.start()
         if self.gpu_copies:
             self._tasks.append(asyncio.create_task(GpuWatch(self.gpu_copies, self.fail).run()))
         self._tasks.append(asyncio.create_task(UnusedMemory().run()))
         self.started = True
 
     def ready(self) -> bool:
-        """Whether all ports are open, and every model has an available version."""
+        """Whether all ports are open, and the models that the server needs are available."""
         return self.started and self.manager.ready()
 
     def _session_config(self) -> SessionConfig:
@@ -203,6 +213,7 @@ class Server:
 
     async def reload(self, config: pb.ModelServerConfig) -> None:
         """Serve another configuration, at a client's request."""
+        self.reload_roots.check(config, self.manager.config)
         await self.manager.reload(config)
         self._configure_request_log()
 
@@ -262,6 +273,7 @@ class Server:
                 drain_seconds=flags.number("drain_seconds"),
                 all_must_run=not flags.boolean("serve_runnable_signatures"),
                 load_seconds=flags.number("load_timeout_seconds"),
+                ready_when=flags.text("ready_when"),
                 batch_sizes=self._batch_sizes,
             ),
             on_attempt=self._attempted,
@@ -383,6 +395,8 @@ class Server:
             tls=context,
             tokens=tokens,
             metrics=self.metrics,
+            request_log=self.request_log,
+            tracer=self.tracer if flags.boolean("enable_tracing") else None,
         )
         routes: list[web.AbstractRouteDef] = [*v2_rest.routes(self.catalog, self.ready, options)]
         routes += self._metrics_routes()
@@ -433,6 +447,7 @@ class Server:
     async def _metrics_page(self, request: web.Request) -> web.Response:
         if self.gpus:
             await asyncio.to_thread(report_gpus, self.metrics)
+        self.metrics.readiness(self.ready(), self.manager.availability())
         return web.Response(body=self.metrics.text(), headers={"Content-Type": CONTENT_TYPE})
 
 

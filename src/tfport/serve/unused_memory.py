@@ -3,7 +3,8 @@
 The tensors of a run are in memory that later runs use again, because asking the system for it takes up to a
 tenth of the processor time of a run. But a batch of 64 images needs half a gigabyte, and the next such batch
 may never come. So the server looks every few seconds whether its memory has grown, and then returns what is
-not in use: under a steady load, only the next run after that takes longer.
+not in use: under a steady load, only the next run after that takes longer. What the C library keeps between
+requests is returned sooner than what an engine keeps for its runs, as it grows with every kind of request.
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tfport.runtime.freed_memory import return_freed_memory
+from tfport.runtime.freed_memory import return_freed_memory, return_heaps
 
 CHECK_SECONDS = 10.0
 GROWTH = 64 << 20
 """Bytes that are worth returning."""
+HEAP_GROWTH = 16 << 20
+"""Bytes that the C library may keep between two checks."""
 IDLE_SECONDS = 0.2
 """Processor time between two checks of a server that answers nothing."""
 _STATUS = Path("/proc/self/status")
@@ -38,11 +41,15 @@ class UnusedMemory:
     def __init__(
         self,
         give: Callable[[], None] = return_freed_memory,
+        give_heaps: Callable[[], None] = return_heaps,
         resident: Callable[[], int] = resident_bytes,
         processor_time: Callable[[], float] = time.process_time,
     ) -> None:
-        self._give, self._resident, self._processor_time = give, resident, processor_time
+        self._give, self._give_heaps, self._resident = give, give_heaps, resident
+        self._processor_time = processor_time
         self._needed, self._used = resident(), processor_time()
+        self._returned = self._needed
+        """The memory after something was returned last."""
 
     async def run(self, seconds: float = CHECK_SECONDS) -> None:
         while True:
@@ -53,9 +60,14 @@ class UnusedMemory:
         """Return what is unused, if there may be much of it."""
         used = self._processor_time()
         is_idle, self._used = used - self._used < IDLE_SECONDS, used
-        if self._resident() <= self._needed + GROWTH:
+        now = self._resident()
+        if now > self._needed + GROWTH:
+            gc.collect()  # answers in reference cycles are in the memory of runs; models are not searched
+            self._give()
+            if is_idle:  # runs in progress would need more than remains
+                self._needed = self._resident()
+        elif now > self._returned + HEAP_GROWTH:
+            self._give_heaps()
+        else:
             return
-        gc.collect()  # answers in reference cycles are in the memory of runs; models are not searched
-        self._give()
-        if is_idle:  # runs in progress would need more than remains
-            self._needed = self._resident()
+        self._returned = self._resident()

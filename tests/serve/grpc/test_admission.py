@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import grpc
 import pytest
@@ -11,6 +12,7 @@ from tests.serve.grpc.http2 import RawChannel
 from tests.serve.grpc.server import GATED, HALF, Port, request_bytes, until, with_port
 
 from tfport.formats.proto.serving_pb2 import PredictRequest
+from tfport.serve.grpc.listener import LONGEST_WAIT
 from tfport.serve.grpc.options import GrpcOptions
 from tfport.serve.status import StatusCode
 
@@ -126,3 +128,21 @@ def test_a_client_that_watches_is_not_waited_for():
             await port.front.stop(600)
 
     with_port(test)
+
+
+@pytest.mark.parametrize(("seconds", "answered"), [(1, False), (LONGEST_WAIT, True)])
+def test_calls_that_wait_long_for_a_busy_server_are_answered(seconds, answered):
+    """The event loop is blocked after they have arrived; gRPC's own limit of 30 seconds would cancel them."""
+    limit = {"grpc.server_max_unrequested_time_in_server": seconds}
+
+    async def test(port: Port) -> None:
+        channel = RawChannel(port.port)
+        calls = [channel.send_call(PREDICT, HALF_BYTES) for _ in range(CALLS)]
+        channel.wait_until_received()
+        time.sleep(1.5)
+        await port.front.stop(30)
+        channel.read_all()
+        assert all(channel.is_answered(call) for call in calls) is answered
+        channel.close()
+
+    with_port(test, GrpcOptions(port=0, channel_arguments={} if answered else limit))

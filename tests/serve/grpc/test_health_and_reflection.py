@@ -14,7 +14,7 @@ from tests.serve.grpc.server import Port, serving, with_port
 
 from tfport.serve.grpc.health import CatalogHealth, HealthService
 from tfport.serve.grpc.options import GrpcOptions
-from tfport.serve.model_catalog import ModelCatalog, VersionState, VersionStatus
+from tfport.serve.model_catalog import ModelCatalog
 from tfport.serve.v2 import grpc as v2_grpc
 
 SERVING, NOT_SERVING = (
@@ -68,34 +68,17 @@ def test_watching_clients_are_notified_of_changes():
     with_port(test)
 
 
-def test_a_model_that_is_added_before_the_first_check_does_not_matter():
-    async def test(port: Port) -> None:
-        port.catalog.set_status("new", VersionStatus(1, VersionState.LOADING))
-        stub = health_pb2_grpc.HealthStub(port.channel)
-        assert (await stub.Check(health_pb2.HealthCheckRequest())).status == SERVING
+def test_a_server_is_serving_while_it_is_ready_until_it_stops():
+    is_ready = False
+    health = HealthService(CatalogHealth(ModelCatalog(), [PREDICTION], lambda: is_ready))
 
-    with_port(test)
-
-
-def test_a_server_is_serving_once_every_model_has_settled_and_stays_so():
-    catalog = ModelCatalog()
-    health = HealthService(CatalogHealth(catalog, []))
-
-    def now() -> int:
-        answer = asyncio.run(health.Check(health_pb2.HealthCheckRequest(), None))
+    def now(name: str = "") -> int:
+        answer = asyncio.run(health.Check(health_pb2.HealthCheckRequest(service=name), None))
         return int(answer.status)
 
-    class There:
-        name, version = "a", 1
-
-    assert now() == NOT_SERVING
-    catalog.publish(There())  # type: ignore[arg-type]
-    catalog.set_status("b", VersionStatus(1, VersionState.LOADING))
-    assert now() == NOT_SERVING
-    catalog.set_status("b", VersionStatus(1, VersionState.END))
-    assert now() == SERVING
-    catalog.add("c")
-    assert now() == SERVING
+    assert (now(), now(PREDICTION)) == (NOT_SERVING, NOT_SERVING)
+    is_ready = True
+    assert (now(), now(PREDICTION)) == (SERVING, SERVING)
     health.stop()
     assert now() == NOT_SERVING
 

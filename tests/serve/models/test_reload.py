@@ -86,7 +86,7 @@ def test_a_new_model_that_cannot_load_is_reported_and_stays_configured(tmp_path)
     a, b, c = (model(name, tmp_path / name) for name in "abc")
 
     async def run():
-        async with serving(config_of(a)) as served:
+        async with serving(config_of(a), ready_when="all") as served:
             error = await refused(served.manager.reload(config_of(a, b, c)))
             assert error.code is StatusCode.UNKNOWN
             assert error.message.startswith(
@@ -227,7 +227,7 @@ def test_a_client_that_goes_away_during_a_reload_leaves_the_server_whole(tmp_pat
 
     async def run():
         gate.open.set()
-        async with serving(config_of(a), load=gate) as served:
+        async with serving(config_of(a), load=gate, ready_when="all") as served:
             gate.open.clear()
             call = asyncio.create_task(served.manager.reload(config_of(a, b)))
             await until(lambda: "b" in gate.begun)

@@ -20,7 +20,18 @@ TYPES = {
     "half": "float16",
     **{
         name: name
-        for name in ("int64", "int16", "int8", "uint8", "uint32", "uint64", "bool", "string", "complex64")
+        for name in (
+            "int64",
+            "int16",
+            "int8",
+            "uint8",
+            "uint16",
+            "uint32",
+            "uint64",
+            "bool",
+            "string",
+            "complex64",
+        )
     },
 }
 GROUPS = {  # signature of `echo`: inputs, and their types

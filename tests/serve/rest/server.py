@@ -24,11 +24,13 @@ from tfport.serve.status import StatusCode
 
 TYPES = [
     *("float32", "float64", "float16", "bfloat16", "bool", "string"),
-    *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("int8", "int16", "int32", "int64", "uint8", "uint32", "uint64"),
 ]
+UNREADABLE = ["complex64", "uint16"]
+"""Types that TensorFlow Serving does not convert to JSON."""
 ECHO = "\n".join(
     f"x_{t} = Placeholder() {{dtype={t}, shape=(...)}}\ny_{t} = Identity(x_{t}) {{T={t}}}"
-    for t in [*TYPES, "complex64"]
+    for t in [*TYPES, *UNREADABLE]
 )
 HALF_PLUS = """
     x = Placeholder() {{dtype=float32, shape=(?)}}
@@ -67,7 +69,7 @@ def models() -> dict[str, Model]:
     pairs = {"a": "a:0", "b": "b:0", "s": "s:0"}
     answers = {"doubled": "doubled:0", "next": "next:0", "text": "text:0", "text_bytes": "text_bytes:0"}
     return {
-        "echo": signed(ECHO, {t: ({"x": f"x_{t}:0"}, {"y": f"y_{t}:0"}) for t in [*TYPES, "complex64"]}),
+        "echo": signed(ECHO, {t: ({"x": f"x_{t}:0"}, {"y": f"y_{t}:0"}) for t in [*TYPES, *UNREADABLE]}),
         "pairs": signed(
             PAIRS,
             {"serving_default": (pairs, answers), "total": ({"b": "b:0"}, {"t": "total:0", "n": "next:0"})},

@@ -16,7 +16,7 @@ from tfport.graph.shapes import UNKNOWN
 from tfport.serve.rest import encode as encode_module
 from tfport.serve.rest.decode import TensorLayout, decode
 from tfport.serve.rest.encode import encode, printed
-from tfport.serve.rest.examples_json import decode_examples
+from tfport.serve.rest.examples_json import classes_json, decode_examples, regressions_json
 from tfport.serve.status import StatusError
 
 NUMERIC = [name for name in TYPES if name not in ("string", "bfloat16")]
@@ -140,3 +140,50 @@ def test_what_is_read_is_what_numpy_reads(rows, name):
     if name in NUMERIC and not isinstance(rows[0], dict):
         with np.errstate(over="ignore"):
             np.testing.assert_array_equal(array_read, np.array(rows).astype(array_read.dtype))
+
+
+TWO = {"a": np.float32([[0.5, 2], [3, 4]]), "b": np.int64([1, 2])}
+STRINGS = {"a": np.array([[b"x", b'"'], [b"", b"z"]], object)}
+TEXTS = [  # outputs, rows as the writer of TensorFlow Serving prints them
+    ({"a": np.float32([1, 2.5])}, '{\n    "predictions": [1.0, 2.5\n    ]\n}'),
+    ({"a": np.float32([[1, 2], [3, 4]])}, '{\n    "predictions": [[1.0, 2.0], [3.0, 4.0]\n    ]\n}'),
+    ({"a": np.zeros((0, 2), np.float32)}, '{\n    "predictions": []\n}'),
+    ({"a": np.zeros((2, 0), np.int32)}, '{\n    "predictions": [[], []\n    ]\n}'),
+    ({"a": np.array([True, False])}, '{\n    "predictions": [true, false\n    ]\n}'),
+    (STRINGS, '{\n    "predictions": [["x", "\\""], ["", "z"]\n    ]\n}'),
+    (
+        TWO,
+        """{
+    "predictions": [
+        {
+            "a": [0.5, 2.0],
+            "b": 1
+        },
+        {
+            "a": [3.0, 4.0],
+            "b": 2
+        }
+    ]
+}""",
+    ),
+    ({name: array[:0] for name, array in TWO.items()}, '{\n    "predictions": []\n}'),
+]
+
+
+@pytest.mark.parametrize(("outputs", "text"), TEXTS)
+def test_rows_have_the_lines_and_spaces_of_tensorflow_serving(outputs, text):
+    types = {name: "string" if array.dtype == object else array.dtype.name for name, array in outputs.items()}
+    specs = {name: TensorSpec(("x:0",), DType.parse(dtype), UNKNOWN) for name, dtype in types.items()}
+    assert encode(outputs, specs, TensorLayout.ROWS).decode() == text
+
+
+def test_results_have_the_lines_and_spaces_of_tensorflow_serving():
+    classes = [[("a", 0.5), ("b", 2)], [("c", 1)]]
+    assert classes_json(classes) == b'{\n    "results": [[["a", 0.5], ["b", 2.0]], [["c", 1.0]]\n    ]\n}'
+    assert regressions_json([1, 2.5]) == b'{\n    "results": [1.0, 2.5]\n}'
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3), (0,), (2, 0), (0, 2), (2, 0, 3, 0), (1, 2, 2)])
+def test_strings_of_any_shape_are_nested_as_they_are(shape):
+    array = np.full(shape, b"x", object)
+    assert json.loads(printed(array if shape else b"x")) == np.full(shape, "x", object).tolist()

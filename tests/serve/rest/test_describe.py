@@ -73,6 +73,34 @@ def test_metadata_is_the_signatures_as_protobuf_prints_them():
     with_port(check)
 
 
+STATUS = """{
+ "model_version_status": [
+  {
+   "version": "1",
+   "state": "AVAILABLE",
+   "status": {
+    "error_code": "OK",
+    "error_message": ""
+   }
+  }
+ ]
+}
+"""
+
+
+def test_status_and_metadata_have_the_lines_and_spaces_of_tensorflow_serving():
+    async def check(port: Port) -> None:
+        async with port.client.get("/v1/models/half/versions/1") as response:
+            assert await response.text() == STATUS
+        async with port.client.get("/v1/models/half/versions/1/metadata") as response:
+            text = await response.text()
+        begin = '{\n"model_spec":{\n "name": "half",\n "signature_name": "",\n "version": "1"\n}\n,\n'
+        assert text.startswith(begin + '"metadata": {"signature_def": {\n "signature_def": {\n  "')
+        assert text.endswith("\n }\n}\n}\n}\n")
+
+    with_port(check)
+
+
 def test_all_models_are_listed():
     async def check(port: Port) -> None:
         port.catalog.add("expected")

@@ -84,7 +84,6 @@ ANSWERS = [
     echo("int8", [-128, 127]),
     echo("uint8", [0, 255]),
     echo("int16", [-32768]),
-    echo("uint16", [65535]),
     echo("int32", [[-(2**31)], [2**31 - 1]]),
     echo("uint32", 2**32 - 1),
     echo("int64", [2**63 - 1, -(2**63), 9007199254740993]),
@@ -208,8 +207,8 @@ def text_of(value: Any) -> str:
 @pytest.mark.parametrize(
     ("body", "text"),
     [
-        (b'{"instances": [1, 2]}', '{\n    "predictions": [2.5,3.0\n    ]\n}'),
-        (b'{"inputs": [1, NaN]}', '{\n    "outputs": [2.5,NaN]\n}'),
+        (b'{"instances": [1, 2]}', '{\n    "predictions": [2.5, 3.0\n    ]\n}'),
+        (b'{"inputs": [1, NaN]}', '{\n    "outputs": [2.5, NaN]\n}'),
         (b'{"inputs": 1, "instances": 1}', None),
     ],
 )

@@ -75,6 +75,13 @@ def in_loop(work):
     return asyncio.run(asyncio.wait_for(work, PATIENCE))
 
 
+def test_a_worker_gets_at_least_half_the_processor_time_of_the_server(workers):
+    pid = in_loop(workers.read(file_of(b"abc"), reversed_by))[1]
+    behind = os.getpriority(os.PRIO_PROCESS, pid) - os.getpriority(os.PRIO_PROCESS, 0)
+    assert behind >= 0  # health checks come first
+    assert 1.25**-behind >= 0.5  # the scheduler gives each step of niceness four fifths of the time
+
+
 def test_a_large_body_is_read_in_another_process_that_is_kept(workers):
     async def check():
         first = await workers.read(file_of(b"abc"), reversed_by, 1, "x")

@@ -1,27 +1,25 @@
 """The standard gRPC health service: the server is named "", models and services have their own names.
 
-The server is serving once every model has loaded or failed permanently and at least one is available. It
-stays so until it stops, so that a model that is added later does not remove it from a load balancer.
+The server and its services are serving while the server is ready, as the pages for readiness say.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Any, Protocol
 
 import grpc
 from grpc_health.v1 import health_pb2 as pb
 from grpc_health.v1 import health_pb2_grpc
 
-from tfport.serve.model_catalog import ModelCatalog, VersionState
+from tfport.serve.model_catalog import ModelCatalog
 from tfport.serve.status import StatusError
 
 NAME = "grpc.health.v1.Health"
 WATCH_SECONDS = 0.5
 """Seconds between two checks for clients that watch."""
 Status = pb.HealthCheckResponse
-_SETTLED = (VersionState.AVAILABLE, VersionState.END)
 
 
 class HealthStates(Protocol):
@@ -42,10 +40,6 @@ class HealthService(health_pb2_grpc.HealthServicer):  # type: ignore[misc]
     def __init__(self, states: HealthStates) -> None:
         self._states = states
         self._stops = False
-
-    async def start(self) -> None:
-        """Note whether the models are available now: one that is added later does not matter."""
-        await self._states.state("")
 
     def stop(self) -> None:
         """Report everything as not serving from now on, also to clients that watch."""
@@ -78,13 +72,12 @@ class HealthService(health_pb2_grpc.HealthServicer):  # type: ignore[misc]
 
 
 class CatalogHealth:
-    """The states of a catalog's models, and of services."""
+    """The states of a catalog's models, and of services, which are that of the server."""
 
-    def __init__(self, catalog: ModelCatalog, services: Iterable[str]) -> None:
-        self._catalog = catalog
+    def __init__(self, catalog: ModelCatalog, services: Iterable[str], ready: Callable[[], bool]) -> None:
+        self._catalog, self._ready = catalog, ready
         # TensorFlow Serving uses their short names
         self._services = {*services, *(name.rpartition(".")[2] for name in services)}
-        self._came_up = False
 
     async def names(self) -> list[str]:
         return ["", *self._services, *self._catalog.names()]
@@ -92,20 +85,8 @@ class CatalogHealth:
     async def state(self, name: str) -> int:
         if name and name not in self._services and name not in self._catalog.names():
             return int(Status.SERVICE_UNKNOWN)
-        well = self._is_up() if not name or name in self._services else self._has(name)
+        well = self._ready() if not name or name in self._services else self._has(name)
         return int(Status.SERVING if well else Status.NOT_SERVING)
-
-    def _is_up(self) -> bool:
-        names = self._catalog.names()
-        if not self._came_up:
-            self._came_up = any(map(self._has, names)) and all(map(self._is_settled, names))
-        return self._came_up
-
-    def _is_settled(self, name: str) -> bool:
-        try:
-            return self._has(name) or all(s.state in _SETTLED for s in self._catalog.statuses(name))
-        except StatusError:  # no version is known yet
-            return False
 
     def _has(self, name: str) -> bool:
         try:

@@ -37,6 +37,8 @@ MOST_PENDING = 2**14
 
 It cancels further ones, whoever sent them; by default it begins at 1,000 to cancel some at random. Each takes
 about 15 kB, also if its client has given it up."""
+LONGEST_WAIT = 24 * 3600
+"""Seconds that a call may wait before it begins: deadlines of clients are shorter."""
 
 
 class GrpcListener:
@@ -70,7 +72,6 @@ class GrpcListener:
         except BaseException:
             await server.stop(None)
             raise
-        await self._health.start()
         return self._port
 
     async def stop(self, grace: float = 0.0) -> None:
@@ -135,6 +136,8 @@ def _arguments(options: GrpcOptions) -> dict[str, int | str]:
         # clients that have disappeared: their calls end when they do not answer a ping
         "grpc.keepalive_time_ms": 60_000,
         "grpc.keepalive_timeout_ms": 20_000,
+        # gRPC would cancel calls that a busy server has not begun after 30 seconds, whatever their deadline
+        "grpc.server_max_unrequested_time_in_server": LONGEST_WAIT,
         "grpc.so_reuseport": 0,  # a port that is in use is an error, not shared with the other server
         **options.channel_arguments,
     }

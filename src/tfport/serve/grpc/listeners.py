@@ -38,16 +38,18 @@ def grpc_listeners(
     catalog: ModelCatalog, *, reload: Reload, ready: Ready, options: GrpcOptions, front_ends: FrontEndOptions
 ) -> Sequence[GrpcServer | FrontEndPool]:
     """Return what listens on the port and the socket of the options."""
-    more, files = [v2_grpc.service(catalog, ready)], [v2_grpc.file_descriptor]
+    more, files = [v2_grpc.service(catalog, ready, options.observers.request_log)], [v2_grpc.file_descriptor]
     here = replace(options, port=None) if front_ends.processes else options
     listeners: list[GrpcServer | FrontEndPool] = []
     if here.port is not None or here.socket_path:
-        listeners.append(GrpcServer(catalog, reload=reload, options=here, more=more, files=files))
+        listeners.append(
+            GrpcServer(catalog, reload=reload, ready=ready, options=here, more=more, files=files)
+        )
     if front_ends.processes and options.port is not None:
         from tfport.serve.front_ends.front_end_pool import FrontEndPool  # here, as few servers need it
 
         services = grpc_services(catalog, reload, options, more)
-        health = CatalogHealth(catalog, [service.name for service in services])
+        health = CatalogHealth(catalog, [service.name for service in services], ready)
         listeners.append(
             FrontEndPool(
                 front_ends.processes,

@@ -1,6 +1,6 @@
 """The gRPC server: TensorFlow Serving's two services, and those of other protocols.
 
-server = GrpcServer(catalog, reload=manager.reload, options=GrpcOptions(port=8500))
+server = GrpcServer(catalog, reload=manager.reload, ready=manager.ready, options=GrpcOptions(port=8500))
 port = await server.start()
 await server.stop(grace=10)          received calls are answered, later ones are rejected
 """
@@ -39,6 +39,7 @@ class GrpcServer:
         catalog: ModelCatalog,
         *,
         reload: Reload,
+        ready: Callable[[], bool] = lambda: True,
         options: GrpcOptions | None = None,
         more: Sequence[GrpcService] = (),
         files: Sequence[DescribeFile] = (),
@@ -46,7 +47,7 @@ class GrpcServer:
         chosen = options or GrpcOptions()
         services = grpc_services(catalog, reload, chosen, more)
         handlers = [service.handler(chosen.observers) for service in services]
-        health = HealthService(CatalogHealth(catalog, [service.name for service in services]))
+        health = HealthService(CatalogHealth(catalog, [service.name for service in services], ready))
         self._listener = GrpcListener(handlers, health, chosen, files)
 
     async def start(self) -> int:

@@ -3,7 +3,7 @@
     runner = ThreadRunner(pool)
     manager = ModelManager(catalog, one_model("half", "/models/half"), runner_for=lambda *_: runner)
     await manager.start()                  returns when every model was tried once
-    manager.ready()                        whether each model has an available version
+    manager.ready()                        whether the models that the server needs are available
     await manager.reload(config)           for the call HandleReloadConfigRequest
     await manager.stop()                   after calls in progress have ended
 
@@ -22,7 +22,7 @@ from tfport.formats.proto import model_server_config_pb2 as pb
 from tfport.serve.model_catalog import ModelCatalog, VersionState
 from tfport.serve.models.config import ModelSettings, read_config, settings_of
 from tfport.serve.models.loading import Opener, session_opener
-from tfport.serve.models.options import ManagerOptions
+from tfport.serve.models.options import ALL, ANY, ManagerOptions
 from tfport.serve.models.resources import CopyFolder, LoadAttempt, LoaderResources, RunnerFor
 from tfport.serve.models.served_model import ServedModel
 from tfport.serve.status import StatusCode, StatusError, invalid_argument
@@ -75,7 +75,7 @@ class ModelManager:
         config = read_config(self._file) if self._file is not None else self._first
         self._resources.open()
         if config is not None and config.WhichOneof("config"):
-            await self._apply(config, scan=self.options.poll_seconds >= 0)
+            await self._apply(config, scan=self.options.poll_seconds >= 0, needed=True)
         if self._stopped:
             return
         self._resources.serve()
@@ -104,8 +104,20 @@ class ModelManager:
         await asyncio.to_thread(self._resources.close)
 
     def ready(self) -> bool:
-        """Whether every configured model has an available version."""
-        return self._started and not self._stopped and all(m.available for m in self._configured())
+        """Whether the server is ready, by `ManagerOptions.ready_when`.
+
+        By default a model that is added later and fails does not matter: the others are still served.
+        """
+        models, when = self._configured(), self.options.ready_when
+        if not self._started or self._stopped:
+            return False
+        if when == ANY:
+            return not models or any(model.available for model in models)
+        return all(model.available for model in models if model.is_needed or when == ALL)
+
+    def availability(self) -> dict[str, bool]:
+        """Return the configured models, and whether each has an available version."""
+        return {model.name: model.available for model in self._configured()}
 
     def settings(self) -> list[ModelSettings]:
         """Return the settings of the configured models."""
@@ -143,8 +155,13 @@ class ModelManager:
                 StatusCode.UNKNOWN, f"{len(missing)} model(s) did not become available: {{{reasons}}}"
             )
 
-    async def _apply(self, config: pb.ModelServerConfig, *, scan: bool) -> list[ServedModel]:
-        """Apply a configuration, wait until all versions were tried, and return the new models."""
+    async def _apply(
+        self, config: pb.ModelServerConfig, *, scan: bool, needed: bool = False
+    ) -> list[ServedModel]:
+        """Apply a configuration, wait until all versions were tried, and return the new models.
+
+        `needed`: the server is not ready before they are available.
+        """
         async with self._one_at_a_time:
             configured = settings_of(config)
             check_labels(configured, self.catalog, unavailable=self.options.labels_for_unavailable)
@@ -154,6 +171,8 @@ class ModelManager:
                 self._remove(self._models[name])
             known = {model.name for model in self._configured()}
             models = [self._configure(settings) for settings in configured]
+            for model in models:
+                model.is_needed |= needed
             if scan:
                 await asyncio.gather(*(model.poll() for model in models))
                 await self._until(lambda: self._stopped or all(m.settled or m.removed for m in models))
@@ -175,7 +194,7 @@ class ModelManager:
             watcher.cancel()
         model.remove()
 
-    def _configured(self) -> Iterable[ServedModel]:
+    def _configured(self) -> list[ServedModel]:
         return [model for model in self._models.values() if not model.removed]
 
     def _changed(self) -> None:

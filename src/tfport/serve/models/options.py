@@ -7,6 +7,11 @@ from collections.abc import Callable, Sequence
 from tfport.formats.files import Files
 from tfport.startup.dataclass import dataclass
 
+LOADED, ANY, ALL = "loaded", "any", "all"
+READY_WHEN = (LOADED, ANY, ALL)
+"""When a server is ready: the models that it started with have loaded, and what was available still is; one
+model is available; all configured models are."""
+
 
 @dataclass(frozen=True, slots=True)
 class ManagerOptions:
@@ -38,5 +43,7 @@ class ManagerOptions:
     """`--load_timeout_seconds`: for initializing a version, and for each warm-up request; 0: no limit."""
     all_must_run: bool = True
     """Not with `--serve_runnable_signatures`: whether a signature that cannot run prevents loading."""
+    ready_when: str = LOADED
+    """`--ready_when`: one of `READY_WHEN`."""
     batch_sizes: Callable[[Files | None], Sequence[int]] = lambda files: ()
     """The sizes of batches that a model on a GPU is run with before it is served."""

@@ -50,6 +50,8 @@ class ServedModel:
         self.problem = ""
         """Why no versions are known; empty otherwise."""
         self.removed = False
+        self.is_needed = False
+        """Whether the server is ready only while this model is available: it began with or has loaded it."""
         self.tasks: set[asyncio.Task[None]] = set()
         self._one_poll = asyncio.Lock()
 
@@ -77,7 +79,7 @@ class ServedModel:
 
     def remove(self) -> None:
         """Unload all versions: the model is no longer configured."""
-        self.removed = True
+        self.removed, self.is_needed = True, False
         self._aspire({}, {})
 
     async def poll(self) -> None:
@@ -159,6 +161,7 @@ class ServedModel:
             self._ended(version)
         else:
             version.error, version.stage = None, LoadStage.READY
+            self.is_needed = not self.removed
             self._resources.catalog.publish(version.servable)
             LOG.debug("%s version %d is available", self.name, version.number)
         self._adjust()
@@ -269,6 +272,7 @@ class ServedModel:
         if problem and problem != self.problem:
             LOG.warning("%s", problem)
         self.problem = problem
+        self._resources.catalog.set_problem(self.name, problem)
 
     def _no_version_message(self, present: dict[int, str]) -> str:
         base = self.settings.base_path

@@ -95,6 +95,10 @@ class OwnFamilies(_Families):
         self.unloads = Counter("tfport_unloads_total", "Unloaded versions.", "model_name")
         self.available = Gauge(
             "tfport_version_available", "1 while a version is available.", "model_name version")
+        self.ready = Gauge("tfport_ready", "1 while the server is ready.")
+        self.model_available = Gauge(
+            "tfport_model_available", "1 if a configured model has an available version, else 0.",
+            "model_name")
         self.dropped = Counter(
             "tfport_request_log_dropped_total", "Sampled requests that could not be logged.", "model_name")
         self.gpu_used = Gauge(

@@ -12,7 +12,7 @@ thread-safe and never fails. Times are given in seconds; TensorFlow Serving's me
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from time import perf_counter
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -172,6 +172,15 @@ class Metrics:
         of_versions = (own.available, own.depth, own.running, own.stuck, own.oldest)
         for instrument in (*of_versions, own.stages, own.rows, own.batch_rows, own.alone):
             instrument.forget(model, str(version))
+
+    def readiness(self, ready: bool, models: Mapping[str, bool]) -> None:
+        """Record whether the server is ready, and which of the configured models are available."""
+        self._own.ready.set(int(ready))
+        for (name,), _ in self._own.model_available.cells():
+            if name not in models:
+                self._own.model_available.forget(name)
+        for name, available in models.items():
+            self._own.model_available.set(int(available), name)
 
     def warmed(self, path: str, records: int, seconds: float, code: StatusCode = StatusCode.OK) -> None:
         """Record the warm-up requests of a version."""

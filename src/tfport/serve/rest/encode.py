@@ -2,13 +2,16 @@
 
 `orjson` prints arrays directly from memory, each number with the fewest digits that restore it. It writes
 null for NaN and infinities, and for no other number; these are then replaced with what TensorFlow Serving
-prints. Strings of outputs whose name ends in `_bytes` are written as base64.
+prints. Commas, spaces and lines of rows are those of TensorFlow Serving; its columns have a line for each
+number, ours do not. Strings of outputs whose name ends in `_bytes` are written as base64.
 """
 
 from __future__ import annotations
 
+import base64
 import json
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,13 +21,15 @@ from tfport.graph.dtypes import DType
 from tfport.graph.model import TensorSpec
 from tfport.serve.rest.decode import TensorLayout
 from tfport.serve.rest.json_errors import dtype_name
-from tfport.serve.rest.tensors import encoded, readable
+from tfport.serve.rest.tensors import readable
 from tfport.serve.status import invalid_argument
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BYTES_SUFFIX = "_bytes"
+SEPARATOR = b", "
+"""Between the elements of an array."""
 SLICE = 2**16
 """Elements to print at a time: some milliseconds, during which the event loop must wait."""
 _NUMPY = orjson.OPT_SERIALIZE_NUMPY
@@ -69,6 +74,8 @@ def _rows(arrays: Mapping[str, NDArray[Any]]) -> bytes:
                 f"Tensor name: {name} has inconsistent batch size: {len(array)} expecting: {batch}",
             )
         batch = len(array)
+    if not batch:
+        return b"[]"
     if len(arrays) == 1:
         ((name, array),) = arrays.items()
         return printed(array, name)[:-1] + b"\n    ]"
@@ -77,13 +84,13 @@ def _rows(arrays: Mapping[str, NDArray[Any]]) -> bytes:
     )
     columns = [_cells(array, name) for name, array in arrays.items()]
     rows = b"\n        },".join(row % cells for cells in zip(*columns, strict=True))
-    return b"[%s\n        }\n    ]" % rows if batch else b"[\n    ]"
+    return b"[%s\n        }\n    ]" % rows
 
 
 def _cells(array: NDArray[Any], name: str) -> list[bytes]:
     """Print each row of an array."""
     if array.ndim == 1 and len(array) and array.dtype.kind not in "OSU":
-        return [cell for part in _slices(array, SLICE) for cell in printed(part)[1:-1].split(b",")]
+        return [cell for part in _slices(array, SLICE) for cell in printed(part)[1:-1].split(SEPARATOR)]
     return [printed(row, name) for row in array]
 
 
@@ -95,7 +102,7 @@ def printed(array: Any, name: str = "") -> bytes:
     if is_text or array.dtype.kind in "OSU":
         return _strings(np.asarray(array, object), name.endswith(BYTES_SUFFIX))
     values = np.ascontiguousarray(array) if array.ndim else array[()]
-    text = orjson.dumps(values, option=_NUMPY)
+    text = orjson.dumps(values, option=_NUMPY).replace(b",", SEPARATOR)
     return _with_literals(text, values) if b"null" in text else text
 
 
@@ -106,7 +113,7 @@ def _printed_in_slices(array: NDArray[Any], name: str) -> bytes:
         if rows
         else (printed(row, name) for row in array)
     )
-    return b"[%s]" % b",".join(parts)
+    return b"[%s]" % SEPARATOR.join(parts)
 
 
 def _slices(array: NDArray[Any], rows: int) -> Iterator[NDArray[Any]]:
@@ -126,17 +133,23 @@ def _with_literals(text: bytes, values: NDArray[Any]) -> bytes:
 
 def _strings(array: NDArray[Any], as_bytes: bool) -> bytes:
     flat = [item.encode() if isinstance(item, str) else item for item in array.ravel().tolist()]
-    out = np.empty(len(flat), object)
     if as_bytes:
-        out[:] = [encoded(item) for item in flat]
-        return orjson.dumps(out.reshape(array.shape).tolist())
+        return _nested([b'{"b64": "%s"}' % base64.b64encode(item) for item in flat], array.shape)
     try:
-        out[:] = [item.decode() for item in flat]
-        return orjson.dumps(out.reshape(array.shape).tolist())
+        return _nested([orjson.dumps(item.decode()) for item in flat], array.shape)
     except UnicodeDecodeError:  # bytes that are not UTF-8 are written unchanged, as in TensorFlow Serving
+        out = np.empty(len(flat), object)
         out[:] = [item.decode("utf-8", "surrogateescape") for item in flat]
-        text = json.dumps(out.reshape(array.shape).tolist(), ensure_ascii=False, separators=(",", ":"))
+        text = json.dumps(out.reshape(array.shape).tolist(), ensure_ascii=False)
         return text.encode("utf-8", "surrogateescape")
+
+
+def _nested(texts: list[bytes], shape: Sequence[int]) -> bytes:
+    """Join the texts of elements as nested lists."""
+    for size in reversed(shape):
+        count = len(texts) // size if size else math.prod(shape[: shape.index(0)])
+        texts = [b"[%s]" % SEPARATOR.join(texts[i * size : (i + 1) * size]) for i in range(count)]
+    return texts[0]
 
 
 def error_body(message: str) -> bytes:

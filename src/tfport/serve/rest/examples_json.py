@@ -14,7 +14,7 @@ import orjson
 from tfport.formats.proto import serving_pb2 as pb
 from tfport.serve.classify import examples_tensor
 from tfport.serve.rest.decode import signature_name
-from tfport.serve.rest.encode import printed
+from tfport.serve.rest.encode import SEPARATOR, printed
 from tfport.serve.rest.parse import excerpt, json_type, parsed
 from tfport.serve.rest.tensors import decoded, is_base64, text_bytes
 from tfport.serve.status import invalid_argument
@@ -95,26 +95,26 @@ def classes_json(results: Sequence[Sequence[tuple[str, float]]]) -> bytes:
     if not results:
         raise invalid_argument("Cannot convert empty ClassificationResults to JSON")
     rows = [
-        b", ".join(
+        SEPARATOR.join(
             b"[%s, %s]" % (orjson.dumps(label), score)
             for (label, _), score in zip(row, _numbers([score for _, score in row]), strict=True)
         )
         for row in results
     ]
-    return _results(b"[" + b", ".join(b"[%s]" % row for row in rows))
+    return _results(b"[%s\n    ]" % SEPARATOR.join(b"[%s]" % row for row in rows))
 
 
 def regressions_json(results: Sequence[float]) -> bytes:
     """Encode a number for each Example."""
     if not results:
         raise invalid_argument("Cannot convert empty RegressionResults to JSON")
-    return _results(b"[" + b", ".join(_numbers(results)))
+    return _results(b"[%s]" % SEPARATOR.join(_numbers(results)))
 
 
 def _results(rows: bytes) -> bytes:
-    return b'{\n    "results": %s\n    ]\n}' % rows
+    return b'{\n    "results": %s\n}' % rows
 
 
 def _numbers(values: Sequence[float]) -> list[bytes]:
     """Print numbers as 32-bit floats."""
-    return printed(np.array(values, np.float32))[1:-1].split(b",") if values else []
+    return printed(np.array(values, np.float32))[1:-1].split(SEPARATOR) if values else []

@@ -5,8 +5,8 @@
 
 aiohttp makes two tasks, a request, a response and a route for each request; a small model runs in a fraction
 of that time. Only calls that the event loop would run itself are answered here (`light_calls`). For other
-calls, for every error and for every limit that is reached the result is None: aiohttp then handles the
-request as if nothing had happened.
+calls, for those that are traced or may be logged, for every error and for every limit that is reached the
+result is None: aiohttp then handles the request as if nothing had happened.
 """
 
 from __future__ import annotations
@@ -76,12 +76,16 @@ class InstantAnswers:
         tokens, budget = self._options.tokens, self._options.body_budget
         if tokens is not None and not tokens.allow(head.authorization):
             return None
+        if self._options.tracer is not None:
+            return None
         if not self._has_room() or head.length > self._options.most_bytes:
             return None
         if budget.in_use + head.length > budget.most:
             return None
         servable = self._found(head.path) if head.path else None
         if servable is None or not servable.has_light_calls:
+            return None
+        if (log := self._options.request_log) is not None and log.logs(servable.name):
             return None
         return None if (servable.name, servable.version) in self._with_long_answers else servable
 

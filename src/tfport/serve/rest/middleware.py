@@ -1,32 +1,40 @@
-"""What surrounds every REST request: metrics and a time limit, and compressed responses."""
+"""What surrounds every REST request: metrics, a span and a time limit, and compressed responses."""
 
 from __future__ import annotations
 
 import asyncio
 import gzip
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from time import perf_counter
 from typing import TypeVar
 
 from aiohttp import web
 
-from tfport.serve.request_metrics import REST, RequestMetrics
+from tfport.serve.request_metrics import REST
+from tfport.serve.rest.options import RestOptions
 from tfport.serve.status import StatusCode, StatusError
 
 # Metrics and a time limit
 
 Answer = TypeVar("Answer")
+_HTTP = {"network.protocol.name": "http"}
 
 
 @contextmanager
-def measured(
-    metrics: RequestMetrics | None, api: str, counted_as: Callable[[StatusCode], str]
+def observed(
+    options: RestOptions,
+    request: web.Request,
+    api: str,
+    model: str,
+    counted_as: Callable[[StatusCode], str],
 ) -> Iterator[None]:
-    """Measure a request; `counted_as` returns the model name for the metrics from the status."""
+    """Measure and trace a request; `counted_as` returns the model name for the metrics from the status."""
+    metrics, tracer = options.metrics, options.tracer
     started, code = perf_counter(), StatusCode.CANCELLED
     try:
-        yield
+        with nullcontext() if tracer is None else tracer.request(api, model, _lower(request), **_HTTP):
+            yield
         code = StatusCode.OK
     except StatusError as error:
         code = error.code
@@ -40,6 +48,11 @@ def measured(
     finally:
         if metrics is not None:
             metrics.request(counted_as(code), api, REST, code, perf_counter() - started)
+
+
+def _lower(request: web.Request) -> dict[str, str]:
+    """Return the headers with the names that OpenTelemetry looks for."""
+    return {name.lower(): value for name, value in request.headers.items()}
 
 
 async def within_time(seconds: float, work: Awaitable[Answer]) -> Answer:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ssl
 
 from tfport.serve.auth_tokens import AuthTokens
+from tfport.serve.monitoring.request_log import RequestLog
+from tfport.serve.monitoring.tracing import RequestTracer
 from tfport.serve.request_metrics import RequestMetrics
 from tfport.serve.rest.body_budget import BodyBudget
 from tfport.serve.rest.connections import ConnectionLimits
@@ -40,3 +42,6 @@ class RestOptions:
     tls: ssl.SSLContext | None = None
     tokens: AuthTokens | None = None
     metrics: RequestMetrics | None = None
+    request_log: RequestLog | None = None
+    tracer: RequestTracer | None = None
+    """Makes a span for each request; None if nobody collects them."""

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from time import perf_counter
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
-import orjson
-
 from tfport.serve.event_loop import offload
 from tfport.serve.model_catalog import ModelCatalog, VersionStatus
-from tfport.serve.request_metrics import RequestMetrics
+from tfport.serve.monitoring.samples import log_prediction, log_results
 from tfport.serve.rest import request_head
 from tfport.serve.rest.decode import decode
 from tfport.serve.rest.encode import encode
+from tfport.serve.rest.options import RestOptions
 from tfport.serve.rest.request_head import ParsedPath
 from tfport.serve.servable import Servable
-from tfport.serve.workers.pool import Body, WorkerPool
+from tfport.serve.workers.pool import Body
 
 _T = TypeVar("_T")
 
@@ -35,58 +35,49 @@ async def answer_post(
     catalog: ModelCatalog,
     path: ParsedPath,
     body: Body,
-    metrics: RequestMetrics | None,
-    *,
-    workers: WorkerPool,
-    check_method: bool = False,
+    options: RestOptions,
 ) -> bytes:
-    """Answer a POST request; `check_method` requires the matching method name for classify and regress."""
+    """Answer a POST request."""
     servable = catalog.get(path.model, path.version, path.label)
     servable.running += 1  # also while a body is decoded, so that it is not unloaded meanwhile
     try:
         if path.verb == request_head.PREDICT:
-            return await _predict(servable, body, metrics, workers)
-        return await _answer_examples(servable, path, body, metrics, workers, check_method)
+            return await _predict(servable, body, options)
+        return await _answer_examples(servable, path, body, options)
     finally:
         servable.running -= 1
 
 
-async def _answer_examples(
-    servable: Servable,
-    path: ParsedPath,
-    body: Body,
-    metrics: RequestMetrics | None,
-    workers: WorkerPool,
-    check_method: bool,
-) -> bytes:
+async def _answer_examples(servable: Servable, path: ParsedPath, body: Body, options: RestOptions) -> bytes:
     # here, as few clients send examples
     from tfport.serve.classify import classify, regress
     from tfport.serve.rest.examples_json import classes_json, decode_examples, regressions_json
 
-    request = await workers.read(body, decode_examples)
-    if metrics:
-        metrics.examples(path.model, len(request.examples))
+    request = await options.workers.read(body, decode_examples)
+    asked = request.signature, request.examples
+    if options.metrics:
+        options.metrics.examples(path.model, len(request.examples))
     if path.verb == request_head.CLASSIFY:
-        classes = await classify(servable, request.signature, request.examples, check_method=check_method)
+        classes = await classify(servable, *asked, check_method=options.check_method)
+        log_results(options.request_log, servable, "classify", *asked, classes)
         return classes_json(classes)
-    return regressions_json(
-        await regress(servable, request.signature, request.examples, check_method=check_method)
-    )
+    numbers = await regress(servable, *asked, check_method=options.check_method)
+    log_results(options.request_log, servable, "regress", *asked, numbers)
+    return regressions_json(numbers)
 
 
-async def _predict(
-    servable: Servable, body: Body, metrics: RequestMetrics | None, workers: WorkerPool
-) -> bytes:
+async def _predict(servable: Servable, body: Body, options: RestOptions) -> bytes:
     started = perf_counter()
-    request = await workers.read(body, decode, servable.interface.signature)
+    request = await options.workers.read(body, decode, servable.interface.signature)
     decoded = perf_counter()
     outputs = await servable.predict(request.signature.name, request.inputs)
     ran = perf_counter()
     size = sum(getattr(array, "nbytes", 0) for array in outputs.values())
     text = await offload(size, lambda: encode(outputs, request.signature.outputs, request.layout))
-    if metrics:
+    if options.metrics:
         where = servable.name, servable.version, request.signature.name
-        metrics.coded(*where, decoded - started, perf_counter() - ran)
+        options.metrics.coded(*where, decoded - started, perf_counter() - ran)
+    await log_prediction(options.request_log, servable, request.signature, request.inputs, outputs)
     return text
 
 
@@ -106,7 +97,15 @@ def list_json(catalog: ModelCatalog) -> bytes:
     for name in catalog.names():
         labels = {label: str(version) for label, version in catalog.labels(name).items()}
         versions = [_version(status) for status in catalog.known_statuses(name)]
-        models.append({"name": name, "model_version_status": versions, "version_labels": labels})
+        problem = catalog.problem(name)
+        models.append(
+            {
+                "name": name,
+                "model_version_status": versions,
+                "version_labels": labels,
+                **({"error_message": problem} if problem else {}),
+            }
+        )
     return _dumps({"models": models})
 
 
@@ -122,8 +121,9 @@ def metadata_json(servable: Servable) -> bytes:
             for name, message in sorted(servable.model.meta.signature_def.items())
         }
         spec = {"name": servable.name, "signature_name": "", "version": str(servable.version)}
-        _printed[servable] = _dumps(
-            {"model_spec": spec, "metadata": {"signature_def": {"signature_def": signatures}}}
+        _printed[servable] = b'{\n"model_spec":%s,\n"metadata": {"signature_def": %s}\n}\n' % (
+            _dumps(spec),
+            _dumps({"signature_def": signatures}),
         )
     return _printed[servable]
 
@@ -134,4 +134,5 @@ def _version(status: VersionStatus) -> dict[str, Any]:
 
 
 def _dumps(value: object) -> bytes:
-    return orjson.dumps(value, option=orjson.OPT_INDENT_2) + b"\n"
+    """Print an object as Protobuf does, in lines that are indented by one space."""
+    return json.dumps(value, indent=1, ensure_ascii=False).encode("utf-8", "replace") + b"\n"

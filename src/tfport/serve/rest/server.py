@@ -27,7 +27,7 @@ from tfport.serve.rest.encode import error_body
 from tfport.serve.rest.health_port import JSON, LIVE, READY, HealthPages
 from tfport.serve.rest.instant_answers import InstantAnswers
 from tfport.serve.rest.listener import HttpListener
-from tfport.serve.rest.middleware import compressed, measured, within_time
+from tfport.serve.rest.middleware import compressed, observed, within_time
 from tfport.serve.rest.options import RestOptions
 from tfport.serve.rest.read_body import read_body
 from tfport.serve.rest.request_head import MODEL_PATHS, parse_path
@@ -213,19 +213,12 @@ class RestServer:
         def counted_as(code: StatusCode) -> str:
             return parsed.model if code is StatusCode.OK else self._catalog.counted_as(parsed.model)
 
-        with measured(options.metrics, parsed.verb, counted_as):
+        with observed(options, request, parsed.verb, parsed.model, counted_as):
             if request.method == "GET":
                 return _json(answer_get(self._catalog, parsed))
             self._catalog.get(parsed.model, parsed.version, parsed.label)  # before reading a large body
             body = await read_body(request, options)
-            work = answer_post(
-                self._catalog,
-                parsed,
-                body,
-                options.metrics,
-                check_method=options.check_method,
-                workers=options.workers,
-            )
+            work = answer_post(self._catalog, parsed, body, options)
             return _json(await within_time(options.timeout_seconds, work))
 
     async def _openapi(self, request: web.Request) -> web.Response:

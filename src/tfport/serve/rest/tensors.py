@@ -7,7 +7,6 @@ rejects, `json_errors` finds the error message.
 
 from __future__ import annotations
 
-import base64
 import binascii
 import math
 import struct
@@ -30,7 +29,7 @@ _PACKED = {
     for name, code in (
         row.split()
         for row in """float32 f|float64 d|float16 f|bfloat16 f|int8 b|int16 h|int32 i|int64 q
-                      uint8 B|uint16 H|uint32 I|uint64 Q""".replace("\n", "|").split("|")
+                      uint8 B|uint32 I|uint64 Q""".replace("\n", "|").split("|")
     )
 }
 B64 = "b64"
@@ -153,8 +152,3 @@ def decoded(value: object) -> bytes:
         return binascii.a2b_base64(text.rstrip("=") + "=" * (-len(text.rstrip("=")) % 4), strict_mode=True)
     except (ValueError, UnicodeEncodeError):
         raise invalid_argument("Unable to base64 decode") from None
-
-
-def encoded(content: bytes) -> dict[str, str]:
-    """Return bytes as `{"b64": "…"}`."""
-    return {B64: base64.b64encode(content).decode("ascii")}

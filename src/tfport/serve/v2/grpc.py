@@ -17,6 +17,7 @@ from tfport.formats.proto import inference_pb2 as pb
 from tfport.serve.event_loop import offload
 from tfport.serve.grpc.service import GrpcMethod, GrpcService, RequestedModel
 from tfport.serve.model_catalog import ModelCatalog
+from tfport.serve.monitoring.request_log import RequestLog
 from tfport.serve.servable import Arrays, Servable, size_of
 from tfport.serve.status import invalid_argument
 from tfport.serve.v2 import metadata, tensors
@@ -29,9 +30,9 @@ PACKAGE = "inference"
 SERVICE = f"{PACKAGE}.GRPCInferenceService"
 
 
-def service(catalog: ModelCatalog, ready: metadata.Ready) -> GrpcService:
+def service(catalog: ModelCatalog, ready: metadata.Ready, log: RequestLog | None = None) -> GrpcService:
     """Return the service for `GrpcServer`; only inferences count as requests for a model."""
-    answers = _Answers(catalog, ready)
+    answers = _Answers(catalog, ready, log)
     model = RequestedModel(lambda message: message.model_name, catalog.counted_as)
     table = [
         GrpcMethod("ServerLive", pb.ServerLiveRequest, answers.server_live),
@@ -66,8 +67,8 @@ def file_descriptor() -> FileDescriptorProto:
 
 
 class _Answers:
-    def __init__(self, catalog: ModelCatalog, ready: metadata.Ready) -> None:
-        self.catalog, self.is_ready = catalog, ready
+    def __init__(self, catalog: ModelCatalog, ready: metadata.Ready, log: RequestLog | None) -> None:
+        self.catalog, self.is_ready, self.log = catalog, ready, log
 
     async def server_live(self, _: pb.ServerLiveRequest, *__: object) -> Message:
         return pb.ServerLiveResponse(live=True)
@@ -92,7 +93,7 @@ class _Answers:
     async def model_infer(self, message: pb.ModelInferRequest, size: int) -> bytes:
         servable = metadata.find(self.catalog, message.model_name, message.model_version)
         request = await offload(size, read_request, message)
-        answers = await infer(servable, request)
+        answers = await infer(servable, request, self.log)
         return await offload(size_of(answers), write_answer, servable, request.id, answers)
 
 

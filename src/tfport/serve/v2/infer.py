@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tfport.graph.shapes import Shape
+from tfport.serve.monitoring.request_log import RequestLog
+from tfport.serve.monitoring.samples import log_prediction
 from tfport.serve.servable import Arrays, Servable
 from tfport.serve.status import StatusCode, StatusError, invalid_argument
 from tfport.serve.v2.metadata import shape_of, signature_of
@@ -48,8 +50,8 @@ def reject_unsupported(parameters: Mapping[str, Any], name: str) -> None:
         raise StatusError(StatusCode.UNIMPLEMENTED, f"'{parameter}' of tensor '{name}' is not supported")
 
 
-async def infer(servable: Servable, request: InferRequest) -> Arrays:
-    """Return the outputs in the requested order."""
+async def infer(servable: Servable, request: InferRequest, log: RequestLog | None = None) -> Arrays:
+    """Return the outputs in the requested order; the request may be logged."""
     signature = signature_of(servable, request.signature_name)
     for name, (datatype, array) in request.inputs.items():
         spec = signature.inputs.get(name)
@@ -74,7 +76,9 @@ async def infer(servable: Servable, request: InferRequest) -> Arrays:
         raise invalid_argument(f"unexpected inference output '{unknown}' for model '{servable.name}'")
     arrays = {name: array for name, (_, array) in request.inputs.items()}
     answers = await servable.predict(signature.name, arrays, request.outputs)
-    return {name: answers[name] for name in request.outputs or answers}
+    wanted = {name: answers[name] for name in request.outputs or answers}
+    await log_prediction(log, servable, signature, arrays, wanted)
+    return wanted
 
 
 def _sizes(sizes: Sequence[int]) -> str:

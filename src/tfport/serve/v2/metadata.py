@@ -92,9 +92,14 @@ def repository_index(catalog: ModelCatalog, only_ready: bool = False) -> list[di
     index = []
     for name in catalog.names():
         statuses = catalog.known_statuses(name)
-        rows = [_row(name, status) for status in reversed(statuses)] or [{"name": name}]
+        rows = [_row(name, status) for status in reversed(statuses)] or [_without_versions(catalog, name)]
         index += [row for row in rows if not only_ready or row.get("state") == "READY"]
     return index
+
+
+def _without_versions(catalog: ModelCatalog, name: str) -> dict[str, str]:
+    problem = catalog.problem(name)
+    return {"name": name, "state": "UNAVAILABLE", "reason": problem} if problem else {"name": name}
 
 
 def _row(name: str, status: VersionStatus) -> dict[str, str]:

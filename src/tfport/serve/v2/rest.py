@@ -14,7 +14,7 @@ from aiohttp import web
 
 from tfport.serve.event_loop import offload
 from tfport.serve.model_catalog import ModelCatalog
-from tfport.serve.rest.middleware import measured, within_time
+from tfport.serve.rest.middleware import observed, within_time
 from tfport.serve.rest.options import RestOptions
 from tfport.serve.rest.read_body import read_body
 from tfport.serve.servable import Servable, size_of
@@ -22,7 +22,7 @@ from tfport.serve.status import StatusCode, StatusError
 from tfport.serve.v2 import metadata
 from tfport.serve.v2.body import LENGTH, parse_json, read_request, write_answer
 from tfport.serve.v2.infer import infer
-from tfport.serve.workers.pool import Body, WorkerPool
+from tfport.serve.workers.pool import Body
 from tfport.serve.workers.transfer import MemoryFile
 
 Handler = Callable[[web.Request], Awaitable[web.Response]]
@@ -93,19 +93,19 @@ class _Handlers:
     async def infer(self, request: web.Request) -> web.Response:
         name, version = _model_and_version(request)
         options = self.options
-        with measured(options.metrics, "infer", lambda _: self.catalog.counted_as(name)):
+        with observed(options, request, "infer", name, lambda _: self.catalog.counted_as(name)):
             servable = metadata.find(self.catalog, name, version)  # before reading a large body
             body = await read_body(request, options)
-            work = _inferred(servable, body, request.headers.get(LENGTH), options.workers)
+            work = _inferred(servable, body, request.headers.get(LENGTH), options)
             return await within_time(options.timeout_seconds, work)
 
 
-async def _inferred(servable: Servable, body: Body, length: str | None, workers: WorkerPool) -> web.Response:
+async def _inferred(servable: Servable, body: Body, length: str | None, options: RestOptions) -> web.Response:
     if length is not None and isinstance(body, MemoryFile):  # binary tensors need no parsing
         parsed = await offload(len(body), read_request, body.view(), length, servable.interface)
     else:
-        parsed = await workers.read(body, read_request, length, servable.interface)
-    answers = await infer(servable, parsed.request)
+        parsed = await options.workers.read(body, read_request, length, servable.interface)
+    answers = await infer(servable, parsed.request, options.request_log)
     head, tensors = await offload(size_of(answers), write_answer, servable, parsed, answers)
     if not parsed.has_binary(answers):
         return web.Response(body=head, content_type="application/json")

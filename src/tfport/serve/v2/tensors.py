@@ -18,7 +18,7 @@ import numpy as np
 import orjson
 
 from tfport.graph.dtypes import DType
-from tfport.serve.rest.encode import printed
+from tfport.serve.rest.encode import SEPARATOR, printed
 from tfport.serve.status import StatusCode, StatusError, invalid_argument
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def to_json(array: Array) -> list[Any] | orjson.Fragment:
     if flat.dtype == ml_dtypes.bfloat16:
         with np.errstate(invalid="ignore"):  # for signaling NaNs
             flat = flat.astype(np.float32)
-    return orjson.Fragment(printed(flat))  # with NaN and Infinity, as Triton writes them
+    return orjson.Fragment(printed(flat).replace(SEPARATOR, b","))  # NaN, Infinity, no spaces: as Triton
 
 
 def answered_datatype(name: str, array: object) -> str:
