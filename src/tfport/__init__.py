@@ -100,11 +100,14 @@ def load(
         weights: The weights of a Keras architecture, if they are elsewhere: a Keras file, a SavedModel, or
             the prefix of a checkpoint that `model.save_weights` wrote.
     """
+    from tfport.formats.file_reader import FileReader
     from tfport.formats.find import find_model
     from tfport.frontends.load import load_any_model, load_with_weights
 
     if weights is not None:
-        return load_with_weights(find_model(source), find_model(weights), _definitions(registry))
+        reader = FileReader()
+        architecture, values = find_model(source, reader), find_model(weights, reader)
+        return load_with_weights(architecture, values, _definitions(registry))
     return load_any_model(find_model(source), _definitions(registry), tags)
 
 

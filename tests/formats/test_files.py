@@ -5,7 +5,8 @@ import mmap
 import pytest
 
 from tfport.errors import UnreadableFile
-from tfport.formats.files import MOST_READ, Folder
+from tfport.formats.file_reader import MOST_READ
+from tfport.formats.files import Folder
 
 
 @pytest.mark.parametrize("contents", [b"", b"graph", bytes(MOST_READ)])

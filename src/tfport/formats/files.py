@@ -1,16 +1,18 @@
 """The files of a model: a read-only tree in a folder, an archive or memory.
 
 Readers only use the interface `Files`; `archive` implements it for archives.
-Names are relative, with forward slashes. Large files are mapped, not read.
+Names are relative, with forward slashes. How the bytes are read is decided by a `FileReader`.
 """
 
 from __future__ import annotations
 
 import mmap
 import os
+from collections.abc import Iterable
 from typing import Protocol
 
 from tfport.errors import UnreadableFile
+from tfport.formats.file_reader import FileReader
 
 
 class Files(Protocol):
@@ -18,6 +20,8 @@ class Files(Protocol):
 
     where: str
     """The tree as messages call it: `export/1`, `model.zip`."""
+    reader: FileReader
+    """What reads the files of the system that the tree is in."""
 
     def list(self, folder: str = "") -> tuple[list[str], list[str]]:
         """The names of the files and of the folders in `folder`, both sorted."""
@@ -35,6 +39,14 @@ class Files(Protocol):
         """The bytes of a file, loaded into memory on access."""
         ...
 
+    def hold(self, names: Iterable[str]) -> None:
+        """Keep files that later calls read, if the reader keeps files; missing ones are left out."""
+        ...
+
+    def watch(self, names: Iterable[str]) -> None:
+        """Note the state of files, so that reading them later is an error if they were changed."""
+        ...
+
     def under(self, folder: str) -> Files:
         """The tree below one of its folders."""
         ...
@@ -44,16 +56,13 @@ class Files(Protocol):
         ...
 
 
-MOST_READ = 4 << 20
-"""Larger files are mapped: if someone overwrites a mapped file in place, reading it ends the process."""
-
-
 class Folder:
     """A folder of the file system."""
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], reader: FileReader | None = None) -> None:
         self.where = os.fspath(path)
         self.path = self.where or os.curdir
+        self.reader = reader or FileReader()
 
     def list(self, folder: str = "") -> tuple[list[str], list[str]]:
         files: list[str] = []
@@ -66,28 +75,33 @@ class Folder:
         return sorted(files), sorted(folders)
 
     def has(self, name: str) -> bool:
-        return os.path.isfile(self._path_of(name))
+        return self.reader.has(self._path_of(name))
 
     def size(self, name: str) -> int:
         try:
-            return os.stat(self._path_of(name)).st_size
+            return self.reader.size(self._path_of(name))
         except OSError as error:
             raise UnreadableFile(f"{self.label(name)}: {reason(error)}") from None
 
     def map(self, name: str) -> memoryview:
         try:
-            with open(self._path_of(name), "rb") as file:
-                if os.fstat(file.fileno()).st_size <= MOST_READ:
-                    return memoryview(file.read())
-                return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+            return self.reader.read(self._path_of(name))
         except (OSError, ValueError) as error:
             raise UnreadableFile(f"{self.label(name)}: {reason(error)}") from None
+
+    def hold(self, names: Iterable[str]) -> None:
+        for name in filter(self.has, names):
+            self.reader.hold(self._path_of(name))
+
+    def watch(self, names: Iterable[str]) -> None:
+        for name in names:
+            self.reader.watch(self._path_of(name))
 
     def _path_of(self, name: str) -> str:
         return os.path.join(self.path, name) if name else self.path
 
     def under(self, folder: str) -> Folder:
-        return Folder(os.path.join(self.where, folder)) if folder else self
+        return Folder(os.path.join(self.where, folder), self.reader) if folder else self
 
     def label(self, name: str) -> str:
         return os.path.join(self.where, name)
@@ -99,6 +113,7 @@ class MemoryFiles:
     def __init__(self, where: str, contents: dict[str, memoryview]) -> None:
         self.where = where
         self.contents = contents
+        self.reader = FileReader()
 
     def list(self, folder: str = "") -> tuple[list[str], list[str]]:
         return ([] if folder else sorted(self.contents)), []
@@ -113,6 +128,12 @@ class MemoryFiles:
         if name not in self.contents:
             raise UnreadableFile(f"{self.where}: there is no {name} beside it")
         return self.contents[name]
+
+    def hold(self, names: Iterable[str]) -> None:
+        pass
+
+    def watch(self, names: Iterable[str]) -> None:
+        pass
 
     def under(self, folder: str) -> MemoryFiles:
         return MemoryFiles(self.where, {}) if folder else self

@@ -16,6 +16,7 @@ from tfport.errors import Error, NotAModel, UnreadableFile
 from tfport.formats.archive.archive import DEEPEST_NAME, Archive
 from tfport.formats.archive.open import open_archive
 from tfport.formats.checkpoint.signature import find_prefix
+from tfport.formats.file_reader import FileReader
 from tfport.formats.files import Files, Folder, MemoryFiles, reason
 from tfport.formats.format import HEAD, ModelFormat, ModelLocation, OtherFile, Sample
 from tfport.formats.recognize import locate, models_below, models_in, other_archive, other_folder, recognize
@@ -29,14 +30,18 @@ MOST_NAMED = 8
 MOST_COMPARED = 5000
 
 
-def find_model(source: ModelSource) -> ModelLocation:
-    """The model that `source` refers to; if it is not a model, the error says what it is."""
+def find_model(source: ModelSource, reader: FileReader | None = None) -> ModelLocation:
+    """The model that `source` refers to; if it is not a model, the error says what it is.
+
+    `reader`: what reads the files (default: one that maps large files).
+    """
+    reader = reader or FileReader()
     if isinstance(source, bytes | bytearray | memoryview):
         return _in_memory(memoryview(bytes(source)), "the bytes given")
     if isinstance(source, str | os.PathLike):
-        return _at_path(os.fspath(source))
+        return _at_path(os.fspath(source), reader)
     if hasattr(source, "read"):
-        return _in_open_file(source)
+        return _in_open_file(source, reader)
     raise Error(f"expected the path of a model, its bytes or an open file, found {type(source).__name__}")
 
 
@@ -50,12 +55,12 @@ def _in_memory(data: memoryview, where: str) -> ModelLocation:
     return ModelLocation(row, MemoryFiles(where, {row.bytes_name: data}), row.bytes_name, where)
 
 
-def _in_open_file(file: IO[bytes]) -> ModelLocation:
+def _in_open_file(file: IO[bytes], reader: FileReader) -> ModelLocation:
     """Use the path of the file if it still refers to it, as other files may be beside it."""
     name = getattr(file, "name", None)
     try:
         if isinstance(name, str) and os.path.samestat(os.stat(name), os.fstat(file.fileno())):
-            return _at_path(name)
+            return _at_path(name, reader)
     except (OSError, ValueError, AttributeError):
         pass
     where = name if isinstance(name, str) else "the open file"
@@ -68,30 +73,30 @@ def _in_open_file(file: IO[bytes]) -> ModelLocation:
     return _in_memory(memoryview(data), where)
 
 
-def _at_path(path: str) -> ModelLocation:
+def _at_path(path: str, reader: FileReader) -> ModelLocation:
     if URL.match(path):
         raise Error(f"{path}: a URL, not a path; download it first")
     try:
         mode = os.stat(path).st_mode
     except (OSError, ValueError) as error:
-        return _at_missing(path, error)
+        return _at_missing(path, error, reader)
     if stat.S_ISDIR(mode):
-        return _in_folder(Folder(path))
+        return _in_folder(Folder(path, reader))
     if not stat.S_ISREG(mode):
         raise UnreadableFile(f"{path}: neither a file nor a folder, but a device, pipe or socket")
-    if archive := _archive_at(path):
+    if archive := _archive_at(path, reader):
         return _in_archive(archive)
     folder, name = os.path.split(path)
-    return locate(Folder(folder), name)
+    return locate(Folder(folder, reader), name)
 
 
-def _archive_at(path: str) -> Archive | None:
+def _archive_at(path: str, reader: FileReader) -> Archive | None:
     try:
         with open(path, "rb") as file:
             head = file.read(HEAD)
     except OSError as error:
         raise UnreadableFile(f"{path}: {reason(error)}") from None
-    return open_archive(path, head)
+    return open_archive(path, head, reader)
 
 
 def _in_folder(files: Files) -> ModelLocation:
@@ -154,7 +159,7 @@ def _no_model(files: Files) -> UnreadableFile:
     )
 
 
-def _at_missing(path: str, error: OSError | ValueError) -> ModelLocation:
+def _at_missing(path: str, error: OSError | ValueError, reader: FileReader) -> ModelLocation:
     """A path that is not a file: the prefix of a checkpoint, a path into an archive, or a mistake."""
     folder, name = os.path.split(path.rstrip("/"))
     if os.path.islink(path):
@@ -162,11 +167,11 @@ def _at_missing(path: str, error: OSError | ValueError) -> ModelLocation:
     if not isinstance(error, FileNotFoundError | NotADirectoryError):
         raise UnreadableFile(f"{path}: {reason(error)}")
     if os.path.isdir(folder or "."):
-        if model := _at_prefix(Folder(folder), name):
+        if model := _at_prefix(Folder(folder, reader), name):
             return model
         files, folders = Folder(folder).list()
         raise UnreadableFile(f"{path}: no such file or folder{_near(name, files + folders)}")
-    return _beyond_file(path)
+    return _beyond_file(path, reader)
 
 
 def _at_prefix(files: Files, name: str) -> ModelLocation | None:
@@ -175,7 +180,7 @@ def _at_prefix(files: Files, name: str) -> ModelLocation | None:
     return model or (locate(files, name + ".meta") if files.has(name + ".meta") else None)
 
 
-def _beyond_file(path: str) -> ModelLocation:
+def _beyond_file(path: str, reader: FileReader) -> ModelLocation:
     """A path that continues after an archive, or after a file that is not an archive."""
     existing = os.path.dirname(path.rstrip("/"))
     while existing and not os.path.lexists(existing):
@@ -185,7 +190,7 @@ def _beyond_file(path: str) -> ModelLocation:
         raise UnreadableFile(
             f"{path}: no such file or folder; {existing or 'the current folder'} has no `{rest}`"
         )
-    archive = _archive_at(existing)
+    archive = _archive_at(existing, reader)
     if archive is None:
         raise UnreadableFile(f"{path}: {existing} is a file, not an archive, so it has no `{rest}`")
     return _inside(archive, rest)

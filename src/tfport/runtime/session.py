@@ -27,11 +27,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfport.errors import Error
+from tfport.formats.file_reader import FileReader
 from tfport.formats.find import ModelSource, find_model
 from tfport.formats.saved_model.read import ASSETS
 from tfport.frontends.load import load_any_model
 from tfport.graph.graph import Node
-from tfport.graph.model import Model, Signature
+from tfport.graph.model import Model, Signature, checkpoint_files
 from tfport.graph.state import assets
 from tfport.runtime.bounds.run_scope import NO_LIMITS, RunLimits, bounded, current_scope
 from tfport.runtime.bounds.stop_signal import StopSignal
@@ -89,8 +90,24 @@ class Session:
         self.limits = limits
         self.registry = _with_stubs(ready(registry), stubs) if stubs else ready(registry)
         definitions = definitions_with(self.registry)
-        self.model = model if isinstance(model, Model) else load_any_model(find_model(model), definitions)
-        self.model.require_graph()
+        reader = model.files.reader if isinstance(model, Model) else FileReader(keeps=True)
+        reader.keep()  # TensorFlow answers with the weights that it loaded, whatever happens to their files
+        with reader.unchanged():
+            if not isinstance(model, Model):
+                model = load_any_model(find_model(model, reader), definitions)
+            self._load(model, threads, engine, device, gpu, cache)
+
+    def _load(
+        self,
+        model: Model,
+        threads: int | None,
+        engine: str | Engine,
+        device: str,
+        gpu: GpuOptions,
+        cache: bool,
+    ) -> None:
+        limits, self.model = self.limits, model
+        model.require_graph()
         self.state = State(self.model)
         is_litert = engine == "litert" and device == "cpu" and not limits.max_bytes
         self._hands_over_files = is_litert and self.model.lite is not None
@@ -106,6 +123,7 @@ class Session:
         self._is_initialized = False
         if self._stored is None or self._stored.is_empty:
             self._initialize()
+        self._hold_files()
 
     def run(
         self,
@@ -340,6 +358,24 @@ class Session:
                     self.state.baked.update(self.state.variables())
                 self.state.as_restored = True
                 self._is_initialized = True
+
+    def _hold_files(self) -> None:
+        """Keep the files that later runs may read, except variables: stored plans may have them."""
+        model = self.model
+        model.files.hold(f"{ASSETS}/{asset.file}" for asset in assets(model))
+        if model.weights is not None:
+            model.files.hold(name for group in model.weights.groups for name in group.paths)
+        if not self._is_initialized:
+            model.files.watch(self._checkpoint_files())
+
+    def hold_variables(self) -> None:
+        """Keep the files of variables that were not read yet, because stored plans have their values."""
+        if not self._is_initialized:
+            self.model.files.hold(self._checkpoint_files())
+
+    def _checkpoint_files(self) -> list[str]:
+        prefix = self.model.checkpoint_prefix
+        return [] if prefix is None else [name for name, _ in checkpoint_files(self.model.files, prefix)]
 
     def _restore(self) -> None:
         """Restore and initialize as TensorFlow's own loader does: the restore op, then the init op."""

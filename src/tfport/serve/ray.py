@@ -64,7 +64,7 @@ class Replica:
         self.options = RestOptions(workers=WorkerPool(processes=0))  # Ray runs as many replicas as needed
 
     def __del__(self) -> None:
-        """Called by Ray when it ends a replica; not earlier, as variables may be read again."""
+        """Called by Ray when it ends a replica; not earlier, as a run may read other files."""
         if self.copy:
             shutil.rmtree(self.copy, ignore_errors=True)
 

@@ -17,6 +17,7 @@ import weakref
 from collections.abc import Callable, Iterable
 
 from tfport.errors import UnreadableFile
+from tfport.formats.file_reader import FileReader
 from tfport.startup.dataclass import dataclass, field
 
 MOST_MEMBERS = 100_000
@@ -86,9 +87,10 @@ class Tree:
 class Archive:
     """A folder of an archive."""
 
-    def __init__(self, where: str, tree: Tree, root: str = "") -> None:
+    def __init__(self, where: str, tree: Tree, reader: FileReader | None = None, root: str = "") -> None:
         self.where = where
         self.tree = tree
+        self.reader = reader or FileReader()
         self.root = root
 
     def inside(self, name: str) -> str:
@@ -117,8 +119,14 @@ class Archive:
             kept = self.tree.mapped[key] = data
         return memoryview(kept)
 
+    def hold(self, names: Iterable[str]) -> None:
+        pass  # the tree has the bytes of the archive
+
+    def watch(self, names: Iterable[str]) -> None:
+        pass
+
     def under(self, folder: str) -> Archive:
-        return Archive(self.label(folder), self.tree, self.inside(folder)) if folder else self
+        return Archive(self.label(folder), self.tree, self.reader, self.inside(folder)) if folder else self
 
     def label(self, name: str) -> str:
         return posixpath.join(self.where, name) if name else self.where

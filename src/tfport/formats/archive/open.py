@@ -6,22 +6,24 @@ from io import BytesIO
 from typing import IO
 
 from tfport.formats.archive.archive import COMPRESSED, Archive, Entries
+from tfport.formats.file_reader import FileReader
 
 TAR_BLOCK = 512
 ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 
 
-def open_archive(path: str, head: bytes) -> Archive | None:
+def open_archive(path: str, head: bytes, reader: FileReader | None = None) -> Archive | None:
     """The archive in a file, or None; `head` is at least its first `TAR_BLOCK` bytes."""
+    reader = reader or FileReader()
     # imported here, as few models come in archives
     if head.startswith(ZIP):
         from tfport.formats.archive.zip import read_zip
 
-        return Archive(path, read_zip(path))
+        return Archive(path, read_zip(path, reader), reader)
     if is_tar(head) or (head.startswith(COMPRESSED) and packs_tar(path, head)):
         from tfport.formats.archive.tar import read_tar
 
-        return Archive(path, read_tar(path, head))
+        return Archive(path, read_tar(path, head, reader), reader)
     return None
 
 

@@ -7,7 +7,6 @@ would cost more than the temporary file.
 from __future__ import annotations
 
 import io
-import mmap
 import os
 import posixpath
 import tarfile
@@ -17,17 +16,18 @@ from itertools import islice
 from tfport.errors import UnreadableFile
 from tfport.formats.archive.archive import COMPRESSED, MOST_MEMBERS, Entries, Member, Tree, tree_of
 from tfport.formats.archive.unpack import open_compressed, unpack
+from tfport.formats.file_reader import FileReader
 from tfport.formats.files import reason
 
 BROKEN = (tarfile.TarError, EOFError, ValueError, OverflowError, IndexError, KeyError)
 
 
-def read_tar(path: str, head: bytes) -> Tree:
+def read_tar(path: str, head: bytes, reader: FileReader) -> Tree:
     """The tree of a tar file, compressed or not."""
     try:
-        data = tar_bytes(path, head)
+        data = tar_bytes(path, head, reader)
         with tarfile.open(fileobj=MappedFile(data), mode="r:") as opened:
-            return tree_of(entries(opened, memoryview(data), path), path)
+            return tree_of(entries(opened, data, path), path)
     except OSError as error:
         raise UnreadableFile(f"{path}: {reason(error)}") from None
     except BROKEN as error:
@@ -49,19 +49,19 @@ def tar_entries(data: memoryview, head: bytes, where: str) -> Entries:
         raise UnreadableFile(f"{where}: a damaged tar file ({error})") from None
 
 
-def tar_bytes(path: str, head: bytes) -> mmap.mmap | bytes:
-    if head.startswith(COMPRESSED):
-        with open_compressed(path, head) as source:
-            return unpack(source, os.path.getsize(path), path)
-    with open(path, "rb") as file:
-        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+def tar_bytes(path: str, head: bytes, reader: FileReader) -> memoryview:
+    if not head.startswith(COMPRESSED):
+        return reader.read(path)
+    reader.watch(path)
+    with open_compressed(path, head) as source:
+        return memoryview(unpack(source, os.path.getsize(path), path))
 
 
 class MappedFile(io.RawIOBase):
     """Mapped bytes as a file. Unlike mmap, it allows seeking past the end."""
 
-    def __init__(self, data: mmap.mmap | bytes | memoryview) -> None:
-        self.data = memoryview(data)
+    def __init__(self, data: memoryview) -> None:
+        self.data = data
         self.at = 0
 
     def seekable(self) -> bool:

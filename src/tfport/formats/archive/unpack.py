@@ -17,14 +17,13 @@ from typing import IO, Any, Protocol
 
 from tfport.errors import UnreadableFile
 from tfport.formats.encoding.wire import count
+from tfport.formats.file_reader import RESERVE
 from tfport.formats.files import reason
 
 MOST_RATIO = 250
 """Weights compress to a tenth at best; deflate reaches 1032 for zeros, and other methods far more."""
 HARMLESS = 64 * 2**20
 """This much is always allowed: small files of zeros are common."""
-RESERVE = 64 * 2**20
-"""This much of the disk stays free."""
 CHUNK = 2**20
 
 BROKEN = (EOFError, zlib.error, lzma.LZMAError, ValueError, MemoryError)

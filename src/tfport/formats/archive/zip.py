@@ -18,6 +18,7 @@ from typing import Any
 from tfport.errors import UnreadableFile
 from tfport.formats.archive.archive import Archive, Entries, Member, Tree, tree_of
 from tfport.formats.archive.unpack import unpack
+from tfport.formats.file_reader import FileReader
 from tfport.formats.files import reason
 
 METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA}
@@ -65,14 +66,12 @@ class ViewFile(io.RawIOBase):
         return len(part)
 
 
-def read_zip(path: str) -> Tree:
+def read_zip(path: str, reader: FileReader) -> Tree:
     """The tree of a zip file."""
     try:
-        with open(path, "rb") as file:
-            data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-    except OSError as error:
+        return zip_tree(reader.read(path), path)
+    except (OSError, ValueError) as error:
         raise UnreadableFile(f"{path}: {reason(error)}") from None
-    return zip_tree(data, path)
 
 
 def zip_tree(data: memoryview, where: str) -> Tree:

@@ -24,6 +24,7 @@ from tfport.errors import (
     RunStopped,
     UnreadableFile,
 )
+from tfport.formats.file_reader import FileReader
 from tfport.formats.find import find_model
 from tfport.formats.saved_model.warmup import WARMUP
 from tfport.frontends.load import load_any_model
@@ -40,7 +41,7 @@ from tfport.runtime.session import Session
 from tfport.serve.gpus import GpuMemoryBudget
 from tfport.serve.models.config import ModelSettings
 from tfport.serve.models.options import ManagerOptions
-from tfport.serve.models.store import VersionStore, names_a_model
+from tfport.serve.models.store import VersionStore, names_a_model, open_store
 from tfport.serve.servable import RUN_CODES
 from tfport.serve.session_replicas import SessionReplicas
 from tfport.serve.status import StatusCode, StatusError
@@ -105,11 +106,13 @@ def session_opener(
     def open_session(folder: str, settings: ModelSettings) -> Session:
         lite = os.path.join(folder, LITE_FILE)
         path = lite if prefer_lite and os.path.isfile(lite) else folder
-        sessions = [on_device(path, device) for device in devices]
+        reader = FileReader(keeps=True, is_private=open_store(settings.base_path).is_remote)
+        with reader.unchanged():
+            sessions = [on_device(path, device, reader) for device in devices]
         return sessions[0] if len(sessions) == 1 else SessionReplicas(sessions)
 
-    def on_device(path: str, device: str) -> Session:
-        model = load_any_model(find_model(path), definitions_with(ready(registry)), chosen)
+    def on_device(path: str, device: str, reader: FileReader) -> Session:
+        model = load_any_model(find_model(path, reader), definitions_with(ready(registry)), chosen)
         # the event loop and other calls need the cores: waiting threads must not spin
         chosen_engine = make_engine(
             engine,
@@ -120,9 +123,11 @@ def session_opener(
             device=device,
             gpu=gpu if budget is None else budget.options_for(device, gpu),
         )
-        return Session(
+        session = Session(
             model, engine=chosen_engine, registry=registry, stubs=stubs, limits=limits, cache=cache
         )
+        session.hold_variables()
+        return session
 
     return open_session
 
@@ -154,6 +159,7 @@ def load_version(
             _warm_batches(session, options.batch_sizes(session.model.files))
         began = time.monotonic()
         requests = _warmed_up(session, options, stop) if options.warm_up else 0
+        session.model.files.reader.check_unchanged()
         seconds = time.monotonic() - began
     except DeadlineExceeded as error:
         delete_copy(copy_to)
