@@ -61,7 +61,7 @@ def in_a_process(folder: Path, number: int) -> dict[str, Any]:
 
 
 def prepare(folder: Path, number: int, place: Path) -> None:
-    """Write the model and tfport's answers on the CPU; apart, as ONNX Runtime and TensorFlow share symbols."""
+    """Write the model and tfport's answers; apart, as ONNX Runtime and TensorFlow share symbols."""
     job = json.loads((folder / JOBS).read_text())[number]
     path, feeds = folder / job["model"], inputs_of(folder, job)
     answers = tfport.Session(str(path)).run(job["fetches"], feeds)

@@ -29,3 +29,12 @@ def test_later_models_get_what_is_left():
 def test_no_limit(fraction, device, memory):
     budget = GpuMemoryBudget(fraction, lambda index: memory)
     assert budget.options_for(device, NO_GPU_OPTIONS) is NO_GPU_OPTIONS
+
+
+@pytest.mark.parametrize(
+    ("fraction", "most", "allowed"),
+    [(0, 300, 300), (0.5, 300, 300), (0.5, 700, 500), (0.5, 0, 500)],
+)
+def test_a_model_has_a_limit_of_its_own(fraction, most, allowed):
+    budget = GpuMemoryBudget(fraction, lambda index: (900, 1000))
+    assert budget.options_for("cuda:0", NO_GPU_OPTIONS, most).memory_bytes == allowed

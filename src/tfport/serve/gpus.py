@@ -1,7 +1,7 @@
 """The GPUs of a server: its flags for them, their memory budget, and whether they still answer.
 
-ONNX Runtime limits the memory of each model. A model that is loaded later gets what the earlier ones, with
-the batches that they were warmed up with, have left.
+ONNX Runtime limits the memory of each model: to `gpu_memory_bytes` in its configuration, and to what the
+models that were loaded before, with the batches that they were warmed up with, have left.
 
 After some errors, such as an illegal memory access, every CUDA call of the process fails until it ends. A
 server cannot go on then: it says why, reports that it is not serving, and exits, so that it is started again.
@@ -89,12 +89,15 @@ class GpuMemoryBudget:
         self._before: dict[int, int] = {}
         self._lock = threading.Lock()
 
-    def options_for(self, device: str, options: GpuOptions) -> GpuOptions:
-        """The options of the next model on a device; ResourceExhausted if nothing is left for it."""
+    def options_for(self, device: str, options: GpuOptions, most: int = 0) -> GpuOptions:
+        """The options of the next model on a device; ResourceExhausted if nothing is left for it.
+
+        `most`: the model's own limit in bytes; 0 for none.
+        """
         chosen = parse_device(device)
         memory = self._memory(chosen.index) if self._fraction and chosen.is_gpu else None
         if memory is None:
-            return options
+            return replace(options, memory_bytes=most) if most else options
         free, total = memory
         with self._lock:
             used = max(self._before.setdefault(chosen.index, free) - free, 0)
@@ -104,7 +107,8 @@ class GpuMemoryBudget:
                 f"{device}: the models of this server use {used:,} bytes, and "
                 f"--per_process_gpu_memory_fraction={self._fraction:g} allows {allowed:,}"
             )
-        return replace(options, memory_bytes=allowed - used)
+        left = allowed - used
+        return replace(options, memory_bytes=min(most, left) if most else left)
 
 
 # Health and metrics of GPUs

@@ -28,9 +28,13 @@ def test_policies(text, policy):
 
 def test_the_limit_of_runs_is_optional():
     limited, other = settings_of(
-        config_of(model("limited", "/models/m", "max_concurrent_runs: 2"), model("other", "/models/o"))
+        config_of(
+            model("limited", "/models/m", "max_concurrent_runs: 2 gpu_memory_bytes: 5000000000"),
+            model("other", "/models/o"),
+        )
     )
     assert (limited.max_concurrent_runs, other.max_concurrent_runs) == (2, 0)
+    assert (limited.gpu_memory_bytes, other.gpu_memory_bytes) == (5_000_000_000, 0)
 
 
 def test_labels_and_logging():

@@ -15,7 +15,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import any_pb2 as google_dot_protobuf_dot_any__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n.tfport/formats/proto/model_server_config.proto\x12\x14tfport.formats.proto\x1a\x19google/protobuf/any.proto\"\xbd\x02\n\x15ServableVersionPolicy\x12\x44\n\x06latest\x18\x64 \x01(\x0b\x32\x32.tfport.formats.proto.ServableVersionPolicy.LatestH\x00\x12>\n\x03\x61ll\x18\x65 \x01(\x0b\x32/.tfport.formats.proto.ServableVersionPolicy.AllH\x00\x12H\n\x08specific\x18\x66 \x01(\x0b\x32\x34.tfport.formats.proto.ServableVersionPolicy.SpecificH\x00\x1a\x1e\n\x06Latest\x12\x14\n\x0cnum_versions\x18\x01 \x01(\r\x1a\x05\n\x03\x41ll\x1a\x1c\n\x08Specific\x12\x10\n\x08versions\x18\x01 \x03(\x03\x42\x0f\n\rpolicy_choice\";\n\x12LogCollectorConfig\x12\x0c\n\x04type\x18\x01 \x01(\t\x12\x17\n\x0f\x66ilename_prefix\x18\x02 \x01(\t\"b\n\x15PerTaskSamplingConfig\x12\n\n\x02\x64\x63\x18\x01 \x01(\t\x12\x17\n\ntask_index\x18\x02 \x01(\x05H\x00\x88\x01\x01\x12\x15\n\rsampling_rate\x18\x03 \x01(\x01\x42\r\n\x0b_task_index\"\x8b\x01\n\x0eSamplingConfig\x12\x15\n\rsampling_rate\x18\x01 \x01(\x01\x12\x12\n\nattributes\x18\x02 \x01(\x05\x12N\n\x19per_task_sampling_configs\x18\x03 \x03(\x0b\x32+.tfport.formats.proto.PerTaskSamplingConfig\"\xcb\x01\n\rLoggingConfig\x12\x46\n\x14log_collector_config\x18\x01 \x01(\x0b\x32(.tfport.formats.proto.LogCollectorConfig\x12=\n\x0fsampling_config\x18\x02 \x01(\x0b\x32$.tfport.formats.proto.SamplingConfig\x12\x33\n\x15\x63ustom_logging_config\x18\x03 \x01(\x0b\x32\x14.google.protobuf.Any\"\xb2\x03\n\x0bModelConfig\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x11\n\tbase_path\x18\x02 \x01(\t\x12\x33\n\nmodel_type\x18\x03 \x01(\x0e\x32\x1f.tfport.formats.proto.ModelType\x12\x16\n\x0emodel_platform\x18\x04 \x01(\t\x12;\n\x0elogging_config\x18\x06 \x01(\x0b\x32#.tfport.formats.proto.LoggingConfig\x12I\n\x14model_version_policy\x18\x07 \x01(\x0b\x32+.tfport.formats.proto.ServableVersionPolicy\x12L\n\x0eversion_labels\x18\x08 \x03(\x0b\x32\x34.tfport.formats.proto.ModelConfig.VersionLabelsEntry\x12\x1d\n\x13max_concurrent_runs\x18\xa1\x8d\x06 \x01(\r\x1a\x34\n\x12VersionLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x03:\x02\x38\x01J\x04\x08\x05\x10\x06J\x04\x08\t\x10\n\"D\n\x0fModelConfigList\x12\x31\n\x06\x63onfig\x18\x01 \x03(\x0b\x32!.tfport.formats.proto.ModelConfig\"\x96\x01\n\x11ModelServerConfig\x12\x42\n\x11model_config_list\x18\x01 \x01(\x0b\x32%.tfport.formats.proto.ModelConfigListH\x00\x12\x33\n\x13\x63ustom_model_config\x18\x02 \x01(\x0b\x32\x14.google.protobuf.AnyH\x00\x42\x08\n\x06\x63onfig*B\n\tModelType\x12\x1a\n\x16MODEL_TYPE_UNSPECIFIED\x10\x00\x12\x0e\n\nTENSORFLOW\x10\x01\x12\t\n\x05OTHER\x10\x02\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n.tfport/formats/proto/model_server_config.proto\x12\x14tfport.formats.proto\x1a\x19google/protobuf/any.proto\"\xbd\x02\n\x15ServableVersionPolicy\x12\x44\n\x06latest\x18\x64 \x01(\x0b\x32\x32.tfport.formats.proto.ServableVersionPolicy.LatestH\x00\x12>\n\x03\x61ll\x18\x65 \x01(\x0b\x32/.tfport.formats.proto.ServableVersionPolicy.AllH\x00\x12H\n\x08specific\x18\x66 \x01(\x0b\x32\x34.tfport.formats.proto.ServableVersionPolicy.SpecificH\x00\x1a\x1e\n\x06Latest\x12\x14\n\x0cnum_versions\x18\x01 \x01(\r\x1a\x05\n\x03\x41ll\x1a\x1c\n\x08Specific\x12\x10\n\x08versions\x18\x01 \x03(\x03\x42\x0f\n\rpolicy_choice\";\n\x12LogCollectorConfig\x12\x0c\n\x04type\x18\x01 \x01(\t\x12\x17\n\x0f\x66ilename_prefix\x18\x02 \x01(\t\"b\n\x15PerTaskSamplingConfig\x12\n\n\x02\x64\x63\x18\x01 \x01(\t\x12\x17\n\ntask_index\x18\x02 \x01(\x05H\x00\x88\x01\x01\x12\x15\n\rsampling_rate\x18\x03 \x01(\x01\x42\r\n\x0b_task_index\"\x8b\x01\n\x0eSamplingConfig\x12\x15\n\rsampling_rate\x18\x01 \x01(\x01\x12\x12\n\nattributes\x18\x02 \x01(\x05\x12N\n\x19per_task_sampling_configs\x18\x03 \x03(\x0b\x32+.tfport.formats.proto.PerTaskSamplingConfig\"\xcb\x01\n\rLoggingConfig\x12\x46\n\x14log_collector_config\x18\x01 \x01(\x0b\x32(.tfport.formats.proto.LogCollectorConfig\x12=\n\x0fsampling_config\x18\x02 \x01(\x0b\x32$.tfport.formats.proto.SamplingConfig\x12\x33\n\x15\x63ustom_logging_config\x18\x03 \x01(\x0b\x32\x14.google.protobuf.Any\"\xce\x03\n\x0bModelConfig\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x11\n\tbase_path\x18\x02 \x01(\t\x12\x33\n\nmodel_type\x18\x03 \x01(\x0e\x32\x1f.tfport.formats.proto.ModelType\x12\x16\n\x0emodel_platform\x18\x04 \x01(\t\x12;\n\x0elogging_config\x18\x06 \x01(\x0b\x32#.tfport.formats.proto.LoggingConfig\x12I\n\x14model_version_policy\x18\x07 \x01(\x0b\x32+.tfport.formats.proto.ServableVersionPolicy\x12L\n\x0eversion_labels\x18\x08 \x03(\x0b\x32\x34.tfport.formats.proto.ModelConfig.VersionLabelsEntry\x12\x1d\n\x13max_concurrent_runs\x18\xa1\x8d\x06 \x01(\r\x12\x1a\n\x10gpu_memory_bytes\x18\xa2\x8d\x06 \x01(\x04\x1a\x34\n\x12VersionLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x03:\x02\x38\x01J\x04\x08\x05\x10\x06J\x04\x08\t\x10\n\"D\n\x0fModelConfigList\x12\x31\n\x06\x63onfig\x18\x01 \x03(\x0b\x32!.tfport.formats.proto.ModelConfig\"\x96\x01\n\x11ModelServerConfig\x12\x42\n\x11model_config_list\x18\x01 \x01(\x0b\x32%.tfport.formats.proto.ModelConfigListH\x00\x12\x33\n\x13\x63ustom_model_config\x18\x02 \x01(\x0b\x32\x14.google.protobuf.AnyH\x00\x42\x08\n\x06\x63onfig*B\n\tModelType\x12\x1a\n\x16MODEL_TYPE_UNSPECIFIED\x10\x00\x12\x0e\n\nTENSORFLOW\x10\x01\x12\t\n\x05OTHER\x10\x02\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -24,8 +24,8 @@ if _descriptor._USE_C_DESCRIPTORS == False:
   DESCRIPTOR._options = None
   _globals['_MODELCONFIG_VERSIONLABELSENTRY']._options = None
   _globals['_MODELCONFIG_VERSIONLABELSENTRY']._serialized_options = b'8\001'
-  _globals['_MODELTYPE']._serialized_start=1588
-  _globals['_MODELTYPE']._serialized_end=1654
+  _globals['_MODELTYPE']._serialized_start=1616
+  _globals['_MODELTYPE']._serialized_end=1682
   _globals['_SERVABLEVERSIONPOLICY']._serialized_start=100
   _globals['_SERVABLEVERSIONPOLICY']._serialized_end=417
   _globals['_SERVABLEVERSIONPOLICY_LATEST']._serialized_start=333
@@ -43,11 +43,11 @@ if _descriptor._USE_C_DESCRIPTORS == False:
   _globals['_LOGGINGCONFIG']._serialized_start=723
   _globals['_LOGGINGCONFIG']._serialized_end=926
   _globals['_MODELCONFIG']._serialized_start=929
-  _globals['_MODELCONFIG']._serialized_end=1363
-  _globals['_MODELCONFIG_VERSIONLABELSENTRY']._serialized_start=1299
-  _globals['_MODELCONFIG_VERSIONLABELSENTRY']._serialized_end=1351
-  _globals['_MODELCONFIGLIST']._serialized_start=1365
-  _globals['_MODELCONFIGLIST']._serialized_end=1433
-  _globals['_MODELSERVERCONFIG']._serialized_start=1436
-  _globals['_MODELSERVERCONFIG']._serialized_end=1586
+  _globals['_MODELCONFIG']._serialized_end=1391
+  _globals['_MODELCONFIG_VERSIONLABELSENTRY']._serialized_start=1327
+  _globals['_MODELCONFIG_VERSIONLABELSENTRY']._serialized_end=1379
+  _globals['_MODELCONFIGLIST']._serialized_start=1393
+  _globals['_MODELCONFIGLIST']._serialized_end=1461
+  _globals['_MODELSERVERCONFIG']._serialized_start=1464
+  _globals['_MODELSERVERCONFIG']._serialized_end=1614
 # @@protoc_insertion_point(module_scope)

@@ -38,6 +38,8 @@ class ModelSettings:
     """Which requests to log, and where."""
     max_concurrent_runs: int = 0
     """How many runs of a version may be in progress; 0 means the server's limit."""
+    gpu_memory_bytes: int = 0
+    """How much memory of each GPU a version may use; 0 means what the server may use."""
 
 
 def one_model(name: str, base_path: str) -> pb.ModelServerConfig:
@@ -105,6 +107,7 @@ def _settings(model: pb.ModelConfig) -> ModelSettings:
         dict(model.version_labels),
         model.logging_config if model.HasField("logging_config") else None,
         model.max_concurrent_runs,
+        model.gpu_memory_bytes,
     )
 
 

@@ -108,10 +108,10 @@ def session_opener(
         path = lite if prefer_lite and os.path.isfile(lite) else folder
         reader = FileReader(keeps=True, is_private=open_store(settings.base_path).is_remote)
         with reader.unchanged():
-            sessions = [on_device(path, device, reader) for device in devices]
+            sessions = [on_device(path, device, reader, settings.gpu_memory_bytes) for device in devices]
         return sessions[0] if len(sessions) == 1 else SessionReplicas(sessions)
 
-    def on_device(path: str, device: str, reader: FileReader) -> Session:
+    def on_device(path: str, device: str, reader: FileReader, gpu_bytes: int) -> Session:
         model = load_any_model(find_model(path, reader), definitions_with(ready(registry)), chosen)
         # the event loop and other calls need the cores: waiting threads must not spin
         chosen_engine = make_engine(
@@ -121,7 +121,7 @@ def session_opener(
             max_bytes=limits.max_bytes * parallel_calls,
             shares_arena=True,
             device=device,
-            gpu=gpu if budget is None else budget.options_for(device, gpu),
+            gpu=gpu if budget is None else budget.options_for(device, gpu, gpu_bytes),
         )
         session = Session(
             model, engine=chosen_engine, registry=registry, stubs=stubs, limits=limits, cache=cache
