@@ -8,12 +8,15 @@ from tests.serve.batching.batched_models import (
     batched,
     call_all,
     listed,
+    opened,
     rows,
     watched,
 )
 
+from tfport.serve.batching.queue import KNOWN, RARELY, Company
 from tfport.serve.monitoring.metrics import Metrics
 from tfport.serve.status import StatusCode
+from tfport.startup.dataclass import replace
 
 
 def test_a_full_queue_refuses_and_goes_on():
@@ -94,3 +97,32 @@ def test_a_request_cancelled_while_running_does_not_affect_others():
 
     assert asyncio.run(impatient())["y"].tolist() == [[4]]
     assert gate.shapes == [(2, 1)]
+
+
+def test_a_batch_waits_for_no_more_requests_than_came_together():
+    company = Company()
+    for now in range(KNOWN):
+        assert not company.is_complete(3, now, 1)
+        company.waited(3, now)
+    assert not company.is_complete(2, KNOWN, 1)
+    assert company.is_complete(3, KNOWN, 1)
+    company.waited(5, KNOWN)
+    assert not company.is_complete(3, KNOWN, 1)
+    for now in range(KNOWN):
+        company.waited(1, now)
+    assert company.is_complete(1, KNOWN, 1)
+    assert not company.is_complete(1, KNOWN + RARELY, 1)  # perhaps there are more now
+
+
+def test_a_client_that_is_alone_does_not_wait_for_others():
+    servable = batched(watched(opened()), "batch_timeout_micros { value: 1000 } max_batch_size { value: 4 }")
+
+    async def one_by_one():
+        for _ in range(KNOWN):
+            await servable.predict("", {"x": rows(1)})
+        (lane,) = servable.runner._lanes.values()
+        lane.queue.parameters = replace(lane.queue.parameters, timeout=3600.0)
+        async with asyncio.timeout(60):
+            return await servable.predict("", {"x": rows(2)})
+
+    assert asyncio.run(one_by_one())["y"].tolist() == [[4]]

@@ -4,6 +4,9 @@ A queue belongs to one servable, one signature and one set of outputs, as in Ten
 holds at most `max_enqueued_batches` batches of each kind, and no more rows than that many full batches;
 further requests are rejected immediately. Callers must hold the scheduler's lock. `scheduler` decides
 when a batch runs.
+
+A batch waits for others until its timeout, but not for more requests than came together lately (`Company`):
+a client that is alone would wait for nobody.
 """
 
 from __future__ import annotations
@@ -22,6 +25,10 @@ from tfport.serve.servable import NOBODY_WAITS, Arrays
 from tfport.serve.status import StatusCode, StatusError
 from tfport.startup.dataclass import dataclass, field
 
+KNOWN = 8
+"""Batches that must have waited for their timeout before others wait less."""
+RARELY = 100
+"""After so many timeouts, a batch waits for all of its own again: there may be more clients now."""
 FULL = "The batch scheduling queue to which this task was submitted is full; "
 
 
@@ -49,6 +56,8 @@ class RequestBatch:
     rows: int = 0
     opened: float = field(default_factory=perf_counter)
     stop: StopSignal = field(default_factory=StopSignal)
+    seconds: float = 0.0
+    """Processor time of its run."""
 
     def stop_if_abandoned(self) -> None:
         """Stop the run if nobody waits for any of its answers."""
@@ -61,6 +70,25 @@ class RequestBatch:
         task.batch = self
 
 
+class Company:
+    """How many requests come together while a batch waits for its timeout."""
+
+    def __init__(self) -> None:
+        self._recent: deque[int] = deque(maxlen=KNOWN)
+        self._waited = 0.0
+
+    def is_complete(self, requests: int, now: float, timeout: float) -> bool:
+        """Whether a batch with so many requests need not wait any longer."""
+        if len(self._recent) < KNOWN or now >= self._waited + timeout * RARELY:
+            return False
+        return requests >= max(self._recent)
+
+    def waited(self, requests: int, now: float) -> None:
+        """Note a batch that has waited for its timeout."""
+        self._recent.append(requests)
+        self._waited = now
+
+
 class BatchQueue:
     """The batches of one servable, signature and set of outputs that have not started."""
 
@@ -70,6 +98,7 @@ class BatchQueue:
         self._closed: deque[RequestBatch] = deque()
         self._closed_of: Counter[Hashable] = Counter()
         self._rows = 0
+        self._company = Company()
 
     def __len__(self) -> int:
         return len(self._open) + len(self._closed)
@@ -110,7 +139,7 @@ class BatchQueue:
         """Remove and return a batch to run: the first closed one, or one that is full or due."""
         if not self._closed:
             for batch in list(self._open.values()):
-                if batch.rows >= self._largest or now >= batch.opened + self.parameters.timeout:
+                if batch.rows >= self._largest or self._has_waited(batch, now):
                     self._close(batch)
         if not self._closed:
             return None
@@ -120,6 +149,14 @@ class BatchQueue:
         for task in batch.tasks:
             task.batch, task.runs_in = None, batch
         return batch
+
+    def _has_waited(self, batch: RequestBatch, now: float) -> bool:
+        timeout, requests = self.parameters.timeout, len(batch.tasks)
+        if now < batch.opened + timeout:
+            return self._company.is_complete(requests, now, timeout)
+        if timeout:
+            self._company.waited(requests, now)
+        return True
 
     def tasks(self) -> list[Task]:
         """All waiting requests."""
