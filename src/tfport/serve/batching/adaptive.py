@@ -3,8 +3,8 @@
 A call that waits for a batch passes through a thread and, over REST, through aiohttp: `HOP` or more of
 processor time, and small models take less. So a servable that is batched also counts its short calls
 (`light_calls`), and runs them alone in the event loop unless calls in batches were cheaper. From time to time
-it tries batches again, because the number of clients changes. All other calls are batched, also those with more
-rows than a batch may have.
+it tries batches again, because the number of clients changes. All other calls are batched, also those with
+more rows than a batch may have.
 """
 
 from __future__ import annotations

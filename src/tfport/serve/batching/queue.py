@@ -3,10 +3,7 @@
 A queue belongs to one servable, one signature and one set of outputs, as in TensorFlow Serving. It
 holds at most `max_enqueued_batches` batches of each kind, and no more rows than that many full batches;
 further requests are rejected immediately. Callers must hold the scheduler's lock. `scheduler` decides
-when a batch runs.
-
-A batch waits for others until its timeout, but not for more requests than came together lately (`Company`):
-a client that is alone would wait for nobody.
+when a batch runs, `batch_growth` how far it grows.
 """
 
 from __future__ import annotations
@@ -19,16 +16,13 @@ from typing import Any
 
 from tfport.errors import RunCancelled
 from tfport.runtime.bounds.stop_signal import StopSignal
+from tfport.serve.batching.batch_growth import Company, RowLimit
 from tfport.serve.batching.joining import pieces_of
 from tfport.serve.batching.parameters import BatchParameters
 from tfport.serve.servable import NOBODY_WAITS, Arrays
 from tfport.serve.status import StatusCode, StatusError
 from tfport.startup.dataclass import dataclass, field
 
-KNOWN = 8
-"""Batches that must have waited for their timeout before others wait less."""
-RARELY = 100
-"""After so many timeouts, a batch waits for all of its own again: there may be more clients now."""
 FULL = "The batch scheduling queue to which this task was submitted is full; "
 
 
@@ -70,25 +64,6 @@ class RequestBatch:
         task.batch = self
 
 
-class Company:
-    """How many requests come together while a batch waits for its timeout."""
-
-    def __init__(self) -> None:
-        self._recent: deque[int] = deque(maxlen=KNOWN)
-        self._waited = 0.0
-
-    def is_complete(self, requests: int, now: float, timeout: float) -> bool:
-        """Whether a batch with so many requests need not wait any longer."""
-        if len(self._recent) < KNOWN or now >= self._waited + timeout * RARELY:
-            return False
-        return requests >= max(self._recent)
-
-    def waited(self, requests: int, now: float) -> None:
-        """Note a batch that has waited for its timeout."""
-        self._recent.append(requests)
-        self._waited = now
-
-
 class BatchQueue:
     """The batches of one servable, signature and set of outputs that have not started."""
 
@@ -98,7 +73,8 @@ class BatchQueue:
         self._closed: deque[RequestBatch] = deque()
         self._closed_of: Counter[Hashable] = Counter()
         self._rows = 0
-        self._company = Company()
+        self._company, self._limit = Company(), RowLimit(parameters.largest_run)
+        self._adapts = parameters.adapts and not parameters.allowed_sizes
 
     def __len__(self) -> int:
         return len(self._open) + len(self._closed)
@@ -139,16 +115,36 @@ class BatchQueue:
         """Remove and return a batch to run: the first closed one, or one that is full or due."""
         if not self._closed:
             for batch in list(self._open.values()):
-                if batch.rows >= self._largest or self._has_waited(batch, now):
+                if batch.rows >= self._most_rows or self._has_waited(batch, now):
                     self._close(batch)
         if not self._closed:
             return None
-        batch = self._closed[0]
-        self._drop(batch)
+        batch = self._first(self._closed[0])
         self._rows -= batch.rows
         for task in batch.tasks:
             task.batch, task.runs_in = None, batch
         return batch
+
+    def _first(self, batch: RequestBatch) -> RequestBatch:
+        """Remove a closed batch, or its first requests if that is more than pays."""
+        if batch.kind is None or batch.rows <= self._most_rows or len(batch.tasks) == 1:
+            self._drop(batch)
+            return batch
+        part = RequestBatch(batch.kind)
+        while not part.tasks or part.rows + batch.tasks[0].rows <= self._most_rows:
+            part.add(batch.tasks.pop(0))
+        batch.rows -= part.rows
+        return part
+
+    def ran(self, batch: RequestBatch) -> None:
+        """Note a batch that has run."""
+        if batch.kind is not None and self._adapts:
+            self._limit.ran(batch.rows)
+
+    @property
+    def _most_rows(self) -> int:
+        """How many rows the next batch may have."""
+        return self._limit.rows if self._adapts else self._largest
 
     def _has_waited(self, batch: RequestBatch, now: float) -> bool:
         timeout, requests = self.parameters.timeout, len(batch.tasks)

@@ -114,6 +114,7 @@ class Scheduler:
                 error = raised
             with self.lock:
                 self._shares.ended(lane.owner)
+                lane.queue.ran(batch)
                 next_run = self._next()
                 while next_run is not None and (other := self._next()) is not None:
                     self._pool.submit(self._work, *other, loop)
