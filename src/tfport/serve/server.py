@@ -72,7 +72,7 @@ from tfport.serve.v2 import rest as v2_rest
 from tfport.serve.workers.pool import WorkerPool
 
 if TYPE_CHECKING:
-    from tfport.serve.batching.runner import Batching
+    from tfport.serve.batching.runner import Batching, BatchRunner
     from tfport.serve.front_ends.front_end_pool import FrontEndPool
     from tfport.serve.grpc.server import GrpcServer
 
@@ -286,13 +286,20 @@ class Server:
         def most_runs() -> int:  # a reload may change it
             return self.manager.max_concurrent_runs(name) or self.most_runs
 
+        # a thread that waits for a GPU needs no processor time
+        light = LightCalls(session, perf_counter if self.gpus else thread_time)
         if self.batching is not None:
             shared = self.batching.runner(name, version, session.model.files, most_runs)
             if shared is not None:
-                return shared
-        # a thread that waits for a GPU needs no processor time
-        light = LightCalls(session, perf_counter if self.gpus else thread_time)
+                return self._adaptive(shared, light)
         return MeasuredRunner(self.threads, self.metrics, light, name, version, most_runs)
+
+    def _adaptive(self, batched: BatchRunner, light: LightCalls) -> Runner:
+        if self.gpus:  # batches of few sizes, as each is a CUDA graph
+            return batched
+        from tfport.serve.batching.adaptive import AdaptiveRunner
+
+        return AdaptiveRunner(batched, self.threads, light)
 
     def _rows_together(self) -> int:
         """Return how many rows a front end may send together; none if models have their own limits."""

@@ -8,12 +8,15 @@ from tests.serve.batching.batched_models import (
     batched,
     call_all,
     listed,
+    opened,
     rows,
     watched,
 )
 
+from tfport.serve.batching.batch_growth import KNOWN, RowLimit
 from tfport.serve.monitoring.metrics import Metrics
 from tfport.serve.status import StatusCode
+from tfport.startup.dataclass import replace
 
 
 def test_a_full_queue_refuses_and_goes_on():
@@ -94,3 +97,37 @@ def test_a_request_cancelled_while_running_does_not_affect_others():
 
     assert asyncio.run(impatient())["y"].tolist() == [[4]]
     assert gate.shapes == [(2, 1)]
+
+
+def test_a_client_that_is_alone_does_not_wait_for_others():
+    servable = batched(watched(opened()), "batch_timeout_micros { value: 1000 } max_batch_size { value: 4 }")
+
+    async def one_by_one():
+        for _ in range(KNOWN):
+            await servable.predict("", {"x": rows(1)})
+        (lane,) = servable.runner._lanes.values()
+        lane.queue.parameters = replace(lane.queue.parameters, timeout=3600.0)
+        async with asyncio.timeout(60):
+            return await servable.predict("", {"x": rows(2)})
+
+    assert asyncio.run(one_by_one())["y"].tolist() == [[4]]
+
+
+def test_a_batch_has_no_more_rows_than_pay():
+    gate = Gate()
+    servable = batched(watched(gate), ONE_THREAD)
+
+    async def crowd():
+        first = asyncio.ensure_future(servable.predict("", {"x": rows(0)}))
+        await asyncio.to_thread(gate.entered.wait, 60)
+        (lane,) = servable.runner._lanes.values()
+        lane.queue._limit = RowLimit(2)
+        sizes = [(1,), (2,), (3, 4), (5, 6, 7), (8,)]
+        calls = [asyncio.ensure_future(servable.predict("", {"x": rows(*size)})) for size in sizes]
+        await asyncio.sleep(0)
+        gate.open.set()
+        return await asyncio.gather(first, *calls)
+
+    answers = listed(asyncio.run(crowd()))
+    assert answers == [[[0]], [[2]], [[4]], [[6], [8]], [[10], [12], [14]], [[16]]]
+    assert gate.shapes == [(1, 1), (2, 1), (2, 1), (3, 1), (1, 1)]

@@ -45,6 +45,8 @@ class BatchParameters:
     """Whether a request may be split to fill batches."""
     largest_run: int = DEFAULT_SIZE
     """Maximum rows of one run."""
+    adapts: bool = True
+    """Whether batches without allowed sizes may be smaller if that takes less processor time."""
 
     def padded(self, rows: int) -> int:
         """Return the size that a batch of `rows` rows is padded to."""
@@ -133,6 +135,7 @@ def parameters(proto: pb.BatchingParameters, gpus: int = 0) -> BatchParameters:
         proto.pad_variable_length_inputs,
         split,
         largest,
+        adapts=not gpus,
     )
 
 

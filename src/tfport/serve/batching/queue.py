@@ -3,7 +3,7 @@
 A queue belongs to one servable, one signature and one set of outputs, as in TensorFlow Serving. It
 holds at most `max_enqueued_batches` batches of each kind, and no more rows than that many full batches;
 further requests are rejected immediately. Callers must hold the scheduler's lock. `scheduler` decides
-when a batch runs.
+when a batch runs, `batch_growth` how far it grows.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 
 from tfport.errors import RunCancelled
 from tfport.runtime.bounds.stop_signal import StopSignal
+from tfport.serve.batching.batch_growth import Company, RowLimit
 from tfport.serve.batching.joining import pieces_of
 from tfport.serve.batching.parameters import BatchParameters
 from tfport.serve.servable import NOBODY_WAITS, Arrays
@@ -49,6 +50,8 @@ class RequestBatch:
     rows: int = 0
     opened: float = field(default_factory=perf_counter)
     stop: StopSignal = field(default_factory=StopSignal)
+    seconds: float = 0.0
+    """Processor time of its run."""
 
     def stop_if_abandoned(self) -> None:
         """Stop the run if nobody waits for any of its answers."""
@@ -70,6 +73,8 @@ class BatchQueue:
         self._closed: deque[RequestBatch] = deque()
         self._closed_of: Counter[Hashable] = Counter()
         self._rows = 0
+        self._company, self._limit = Company(), RowLimit(parameters.largest_run)
+        self._adapts = parameters.adapts and not parameters.allowed_sizes
 
     def __len__(self) -> int:
         return len(self._open) + len(self._closed)
@@ -110,16 +115,44 @@ class BatchQueue:
         """Remove and return a batch to run: the first closed one, or one that is full or due."""
         if not self._closed:
             for batch in list(self._open.values()):
-                if batch.rows >= self._largest or now >= batch.opened + self.parameters.timeout:
+                if batch.rows >= self._most_rows or self._has_waited(batch, now):
                     self._close(batch)
         if not self._closed:
             return None
-        batch = self._closed[0]
-        self._drop(batch)
+        batch = self._first(self._closed[0])
         self._rows -= batch.rows
         for task in batch.tasks:
             task.batch, task.runs_in = None, batch
         return batch
+
+    def _first(self, batch: RequestBatch) -> RequestBatch:
+        """Remove a closed batch, or its first requests if that is more than pays."""
+        if batch.kind is None or batch.rows <= self._most_rows or len(batch.tasks) == 1:
+            self._drop(batch)
+            return batch
+        part = RequestBatch(batch.kind)
+        while not part.tasks or part.rows + batch.tasks[0].rows <= self._most_rows:
+            part.add(batch.tasks.pop(0))
+        batch.rows -= part.rows
+        return part
+
+    def ran(self, batch: RequestBatch) -> None:
+        """Note a batch that has run."""
+        if batch.kind is not None and self._adapts:
+            self._limit.ran(batch.rows)
+
+    @property
+    def _most_rows(self) -> int:
+        """How many rows the next batch may have."""
+        return self._limit.rows if self._adapts else self._largest
+
+    def _has_waited(self, batch: RequestBatch, now: float) -> bool:
+        timeout, requests = self.parameters.timeout, len(batch.tasks)
+        if now < batch.opened + timeout:
+            return self._company.is_complete(requests, now, timeout)
+        if timeout:
+            self._company.waited(requests, now)
+        return True
 
     def tasks(self) -> list[Task]:
         """All waiting requests."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from time import perf_counter
+from time import perf_counter, thread_time
 from typing import Any
 
 from tfport.formats.files import Files
@@ -52,6 +52,8 @@ FILE_WITHOUT_BATCHING = (
     "server_options.batching_parameters_file is set without setting server_options.enable_batching to true."
 )
 Key = tuple[str, tuple[str, ...]]
+BatchReport = Callable[[int, float], None]
+"""Takes the number of calls of a batch, and the processor time of its run."""
 
 
 class _NoRows(Exception):
@@ -139,11 +141,19 @@ class BatchRunner:
         self.scheduler, self.parameters, self.most_runs = scheduler, parameters, most_runs
         self.metrics = metrics or Metrics(process=False)
         self.name, self.version = name, version
+        self.clock: Callable[[], float] = thread_time
+        """Measures a run, in its thread."""
         self._lanes: dict[Key, _SignatureLane] = {}
 
     async def __call__(
-        self, session: Session, signature: Signature, inputs: Mapping[str, Any], outputs: Sequence[str]
+        self,
+        session: Session,
+        signature: Signature,
+        inputs: Mapping[str, Any],
+        outputs: Sequence[str],
+        ran: BatchReport = lambda calls, seconds: None,
     ) -> Arrays:
+        """Return the named outputs; `ran` learns of the batch in which the call ran."""
         rows = rows_of(inputs)
         if rows is not None and rows > (most := self.parameters.max_batch_size):
             raise invalid_argument(f"Task size {rows} is larger than maximum input batch size {most}")
@@ -151,7 +161,7 @@ class BatchRunner:
         lane.users += 1
         try:
             shared = rows and lane.has_rows and may_share(signature, inputs)
-            answer = await (lane.shared(inputs, rows or 0) if shared else lane.alone(inputs, rows))
+            answer = await (lane.shared(inputs, rows or 0, ran) if shared else lane.alone(inputs, rows))
             return {name: answer[name] for name in outputs}
         finally:
             lane.users -= 1
@@ -186,14 +196,19 @@ class _SignatureLane:
         self.metrics = owner.metrics
         self.labels = (owner.name, owner.version, signature.name)
 
-    async def shared(self, inputs: Mapping[str, Any], rows: int) -> Arrays:
+    async def shared(self, inputs: Mapping[str, Any], rows: int, ran: BatchReport) -> Arrays:
         kind = self._kind(inputs)
         with self.lock:
             tasks = self.queue.put(kind, dict(inputs), rows)
         self.metrics.enqueued(rows, len(inputs))
         try:
             self._enter(tasks)
-            return await (self._piece(tasks[0]) if len(tasks) == 1 else self._pieces(tasks))
+            if len(tasks) > 1:
+                return await self._pieces(tasks)
+            answer = await self._piece(tasks[0])
+            if (batch := tasks[0].runs_in) is not None:
+                ran(len(batch.tasks), batch.seconds)
+            return answer
         except _NoRows:
             self.has_rows = False
             return await self._by_itself(inputs, rows, accepted=True)
@@ -261,12 +276,13 @@ class _SignatureLane:
     # -- called by the scheduler ---------------------------------------------------------------------
 
     def run(self, batch: RequestBatch) -> list[Arrays]:
-        began = perf_counter()
+        began, start = perf_counter(), self.owner.clock()
         self._begin(batch, began)
         self.metrics.run_began(self.owner.name, self.owner.version, batch.stop)
         try:
             return [self._run_alone(batch)] if batch.kind is None else self._run_joined(batch)
         finally:
+            batch.seconds = self.owner.clock() - start
             self.metrics.run_ended(batch.stop)
             seconds = perf_counter() - began
             self.metrics.ran(*self.labels, batch.rows, seconds)

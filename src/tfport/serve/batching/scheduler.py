@@ -1,10 +1,10 @@
 """Run batches in threads, taking turns between servables.
 
 A batch runs when it is full or its timeout has passed, and a thread is free. As in TensorFlow Serving,
-it waits for the timeout even while threads are idle; with the default timeout of 0 an idle thread takes
-the requests that are waiting. A servable with nothing running gets a thread even if all threads are
-busy, so that a slow model does not block another. A thread that has run a batch takes the next one
-itself, because the event loop may be busy; answers are delivered in the loop.
+it waits for the timeout even while threads are idle, unless the queue expects nobody else; with the default
+timeout of 0 an idle thread takes the requests that are waiting. A servable with nothing running gets a thread
+even if all threads are busy, so that a slow model does not block another. A thread that has run a batch takes
+the next one itself, because the event loop may be busy; answers are delivered in the loop.
 """
 
 from __future__ import annotations
@@ -114,6 +114,7 @@ class Scheduler:
                 error = raised
             with self.lock:
                 self._shares.ended(lane.owner)
+                lane.queue.ran(batch)
                 next_run = self._next()
                 while next_run is not None and (other := self._next()) is not None:
                     self._pool.submit(self._work, *other, loop)

@@ -1,6 +1,6 @@
 """Run each call alone, in a thread unless it is light, and report metrics.
 
-For servables that are not batched; `batching` reports its own metrics.
+For servables that are not batched; `batching` reports its own metrics, and runs light calls as here.
 """
 
 from __future__ import annotations
@@ -43,9 +43,24 @@ class MeasuredRunner:
         self, session: Session, signature: Signature, inputs: Mapping[str, Any], outputs: Sequence[str]
     ) -> Arrays:
         kind = self.light.kind_of(signature, inputs, outputs)
-        if self.light.is_light(kind):
+        if self.runs_here(kind):
             with suppress(NumbersRefused):  # the host computes the answer, which may take long
                 return self._run_here(session, signature, inputs, outputs, kind)
+        return await self.elsewhere(session, signature, inputs, outputs, kind)
+
+    def runs_here(self, kind: CallKind | None) -> bool:
+        """Whether the event loop runs a call itself."""
+        return self.light.is_light(kind)
+
+    async def elsewhere(
+        self,
+        session: Session,
+        signature: Signature,
+        inputs: Mapping[str, Any],
+        outputs: Sequence[str],
+        kind: CallKind | None,
+    ) -> Arrays:
+        """Run a call in a thread."""
         began: list[float] = []
         took: list[float] = []
         submitted = perf_counter()
@@ -76,7 +91,7 @@ class MeasuredRunner:
         Nothing is reported if it fails.
         """
         kind = self.light.kind_of(signature, inputs, tuple(signature.outputs))
-        if not self.light.is_light(kind):
+        if not self.runs_here(kind):
             return None
         began, start = perf_counter(), self.light.clock()
         try:
@@ -120,8 +135,12 @@ class MeasuredRunner:
         began: float,
         start: float,
     ) -> None:
-        self.light.ran(kind, self.light.clock() - start)
+        self.ran_here(kind, self.light.clock() - start)
         self._report(signature.name, inputs, began, began)
+
+    def ran_here(self, kind: CallKind | None, seconds: float) -> None:
+        """Count a light call that took so long."""
+        self.light.ran(kind, seconds)
 
     def _report(self, signature: str, inputs: Mapping[str, Any], submitted: float, began: float) -> None:
         seconds, rows = perf_counter() - began, rows_of(inputs) or 1
