@@ -280,7 +280,7 @@ PLAIN = [
 ]
 SCHEMAS = json.loads(lzma.decompress((Path(__file__).parent / "kubernetes_schemas.json.xz").read_bytes()))
 KINDS = {name.rpartition(".")[2]: name for name in SCHEMAS["definitions"]}
-SERVICE_MONITOR = {  # the fields of the Prometheus operator's object that are used, as there is no schema of it
+SERVICE_MONITOR = {  # not an object of Kubernetes itself: the fields that are used
     "type": "object",
     "additionalProperties": False,
     "required": ["apiVersion", "kind", "metadata", "spec"],
