@@ -3,15 +3,19 @@
 import argparse
 import copy
 import http.client
+import json
+import lzma
 import os
 import re
 import shlex
 from pathlib import Path
 
+import jsonschema
 import pytest
 import yaml
+from tests.serve.helm_chart import CHART, rendered
 from tests.serve.models.exports import export
-from tests.serve.process import COMMAND, FREE, Command
+from tests.serve.process import COMMAND, FREE, Command, command
 from tests.serve.v2.server import serving
 
 from tfport.serve import ray
@@ -47,6 +51,26 @@ def with_gpu(deployment):
 
 
 CONTAINERS = [KSERVE["containers"][0], DEPLOYMENT["spec"]["containers"][0]]
+CHART_VALUES = {  # what is off or empty by default
+    "reloadRoots": "/models,s3://bucket",
+    "tokenSecret": "tokens",
+    "extraArgs": ["--enable_batching=true"],
+    "nodeSelector": {"disk": "ssd"},
+    "tolerations": [{"key": "gpu", "operator": "Exists"}],
+    "autoscaling": {"enabled": False},
+    "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
+    "networkPolicy": {"enabled": True, "egress": [{"ports": [{"protocol": "TCP", "port": 443}]}]},
+}
+CHARTS = [rendered(CHART), rendered(CHART, CHART_VALUES)]
+
+
+def of_kind(kind: str, documents):
+    return [document for document in documents if document["kind"] == kind]
+
+
+CHART_CONTAINERS = [
+    of_kind("Deployment", chart)[0]["spec"]["template"]["spec"]["containers"][0] for chart in CHARTS
+]
 GPU_CONTAINERS = [
     DOCUMENTS["kserve-gpu.yaml", "ServingRuntime"]["spec"]["containers"][0],
     with_gpu(DEPLOYMENT),
@@ -54,7 +78,9 @@ GPU_CONTAINERS = [
 SCRIPTS = ["tensorflow_model_server", "tf_serving_entrypoint.sh"]
 DOCKERFILE = (DEPLOY / "Dockerfile").read_text()
 both = pytest.mark.parametrize(
-    "container", [*CONTAINERS, *GPU_CONTAINERS], ids=["kserve", "kubernetes", "kserve-gpu", "kubernetes-gpu"]
+    "container",
+    [*CONTAINERS, *GPU_CONTAINERS, *CHART_CONTAINERS],
+    ids=["kserve", "kubernetes", "kserve-gpu", "kubernetes-gpu", "chart", "chart with everything"],
 )
 on_gpu = pytest.mark.parametrize("container", GPU_CONTAINERS, ids=["kserve", "kubernetes"])
 
@@ -237,3 +263,164 @@ def test_the_image_for_gpus_differs_by_its_packages_and_device_only():
     assert {line for line in DOCKERFILE.splitlines() if line.startswith(("COPY", "USER", "EXPOSE"))} <= lines
     assert any("[serve,cuda]" in line for line in lines)
     assert 'ENTRYPOINT ["/usr/bin/tf_serving_entrypoint.sh", "--device=auto"]' in lines
+
+
+# -- objects that a cluster accepts
+
+PLAIN = [
+    document
+    for name in (
+        "kubernetes.yaml",
+        "service-monitor.yaml",
+        "network-policy.yaml",
+        "kserve.yaml",
+        "kserve-gpu.yaml",
+    )
+    for document in yaml.safe_load_all((DEPLOY / name).read_text())
+]
+SCHEMAS = json.loads(lzma.decompress((Path(__file__).parent / "kubernetes_schemas.json.xz").read_bytes()))
+KINDS = {name.rpartition(".")[2]: name for name in SCHEMAS["definitions"]}
+SERVICE_MONITOR = {  # not an object of Kubernetes itself: the fields that are used
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["apiVersion", "kind", "metadata", "spec"],
+    "properties": {
+        "apiVersion": {"const": "monitoring.coreos.com/v1"},
+        "kind": {"const": "ServiceMonitor"},
+        "metadata": {
+            "type": "object",
+            "additionalProperties": False,
+            "required": ["name"],
+            "properties": {
+                "name": {"type": "string"},
+                "labels": {"additionalProperties": {"type": "string"}},
+            },
+        },
+        "spec": {
+            "type": "object",
+            "additionalProperties": False,
+            "required": ["selector", "endpoints"],
+            "properties": {
+                "selector": {
+                    "type": "object",
+                    "additionalProperties": False,
+                    "properties": {"matchLabels": {"additionalProperties": {"type": "string"}}},
+                },
+                "endpoints": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "additionalProperties": False,
+                        "properties": {
+                            "port": {"type": "string"},
+                            "path": {"type": "string"},
+                            "interval": {"type": "string", "pattern": r"^\d+(ms|s|m|h)$"},
+                        },
+                    },
+                },
+            },
+        },
+    },
+}
+
+
+def schema_of(document) -> dict:
+    if document["kind"] == "ServiceMonitor":
+        return SERVICE_MONITOR
+    return {"$ref": f"#/definitions/{KINDS[document['kind']]}", "definitions": SCHEMAS["definitions"]}
+
+
+@pytest.mark.parametrize("documents", [PLAIN, *CHARTS], ids=["files", "chart", "chart with everything"])
+def test_objects_have_the_schemas_of_kubernetes(documents):
+    """Strict schemas: an unknown field is an error."""
+    checked = [document for document in documents if document["kind"] != "ServingRuntime"]
+    for document in checked:
+        jsonschema.validate(document, schema_of(document))
+    names = [(document["kind"], document["metadata"]["name"]) for document in checked]
+    assert len(set(names)) == len(names)
+
+
+def test_a_misspelled_field_is_found():
+    wrong = copy.deepcopy(of_kind("Deployment", CHARTS[0])[0])
+    wrong["spec"]["template"]["spec"]["containers"][0]["readynessProbe"] = {}
+    with pytest.raises(jsonschema.ValidationError, match="readynessProbe"):
+        jsonschema.validate(wrong, schema_of(wrong))
+
+
+def test_the_chart_has_what_its_values_ask_for():
+    kinds = [sorted(document["kind"] for document in chart) for chart in CHARTS]
+    always = ["ConfigMap", "Deployment", "PodDisruptionBudget", "Service"]
+    assert kinds[0] == sorted([*always, "HorizontalPodAutoscaler"])
+    assert kinds[1] == sorted([*always, "NetworkPolicy", "Service", "ServiceMonitor"])
+    assert "replicas" not in of_kind("Deployment", CHARTS[0])[0]["spec"]
+    assert of_kind("Deployment", CHARTS[1])[0]["spec"]["replicas"] == 2
+    chosen = flags(CHART_CONTAINERS[1])
+    assert chosen["model_config_reload_roots"] == "/models,s3://bucket"
+    assert (chosen["enable_batching"], chosen["auth_token_file"]) == ("true", "/tokens/tokens")
+
+
+@pytest.mark.parametrize("chart", CHARTS)
+def test_the_chart_mounts_what_its_arguments_name(chart):
+    pod = of_kind("Deployment", chart)[0]["spec"]["template"]["spec"]
+    container = pod["containers"][0]
+    mounts = {mount["mountPath"]: mount["name"] for mount in container["volumeMounts"]}
+    assert {volume["name"] for volume in pod["volumes"]} == set(mounts.values())
+    assert all(
+        str(Path(path).parent) in mounts for key, path in flags(container).items() if key.endswith("_file")
+    )
+    data = of_kind("ConfigMap", chart)[0]["data"]
+    (model,) = settings_of(parse_config(data["models.config"], "models.config"))
+    assert mounts[str(Path(model.base_path).parent)] == "models"
+    pause = int(container["lifecycle"]["preStop"]["exec"]["command"][1])
+    assert pod["terminationGracePeriodSeconds"] > pause + RestOptions().timeout_seconds
+
+
+MONITORED = [
+    (PLAIN, DEPLOYMENT, DOCUMENTS["kubernetes.yaml", "ConfigMap"]),
+    (CHARTS[1], of_kind("Deployment", CHARTS[1])[0]["spec"]["template"], of_kind("ConfigMap", CHARTS[1])[0]),
+]
+
+
+@pytest.mark.parametrize(("documents", "pod", "config"), MONITORED, ids=["files", "chart"])
+def test_the_service_monitor_finds_the_metrics_of_the_pods(documents, pod, config):
+    (monitor,) = of_kind("ServiceMonitor", documents)
+    wanted = monitor["spec"]["selector"]["matchLabels"].items()
+    services = of_kind("Service", documents)
+    (service,) = (s for s in services if wanted <= s["metadata"].get("labels", {}).items())
+    assert service["spec"]["selector"].items() <= pod["metadata"]["labels"].items()
+    (endpoint,) = monitor["spec"]["endpoints"]
+    (exposed,) = (p for p in service["spec"]["ports"] if p["name"] == endpoint["port"])
+    container = pod["spec"]["containers"][0]
+    assert port(container, exposed["targetPort"]) == int(flags(container)["health_port"])
+    assert f'path: "{endpoint["path"]}"' in config["data"]["monitoring.config"]
+
+
+@pytest.mark.parametrize(("documents", "pod", "config"), MONITORED, ids=["files", "chart"])
+def test_the_network_policy_is_about_the_ports_of_the_pods(documents, pod, config):
+    (policy,) = of_kind("NetworkPolicy", documents)
+    assert policy["spec"]["podSelector"]["matchLabels"].items() <= pod["metadata"]["labels"].items()
+    container = pod["spec"]["containers"][0]
+    ports = [{port(container, p["port"]) for p in rule["ports"]} for rule in policy["spec"]["ingress"]]
+    assert ports == [{8500, 8501}, {8502}]
+    assert set(policy["spec"]["policyTypes"]) == {"Ingress", "Egress"}
+
+
+@pytest.mark.parametrize("file", ["kserve.yaml", "kserve-gpu.yaml"])
+def test_kserve_has_the_metrics_that_its_annotations_promise(file, tmp_path):
+    """A server with the settings of the ConfigMap, asked where KServe would."""
+    runtime, config = DOCUMENTS[file, "ServingRuntime"]["spec"], DOCUMENTS[file, "ConfigMap"]
+    container = runtime["containers"][0]
+    mounts = {mount["mountPath"]: mount["name"] for mount in container["volumeMounts"]}
+    path = Path(flags(container)["monitoring_config_file"])
+    (volume,) = runtime["volumes"]
+    assert (mounts[str(path.parent)], volume["configMap"]["name"]) == (
+        volume["name"],
+        config["metadata"]["name"],
+    )
+    (tmp_path / path.name).write_text(config["data"][path.name])
+    export(tmp_path / "m", 1)
+    about = runtime["annotations"]
+    assert about["prometheus.kserve.io/port"] == flags(container)["rest_api_port"]
+    with command(tmp_path / "m", f"--monitoring_config_file={tmp_path / path.name}") as server:
+        status, page = server.ask("GET", about["prometheus.kserve.io/path"])
+    assert (status, "tfport_ready" in page) == (200, True)

@@ -15,7 +15,7 @@ WARM_UP = 0.25
 """The part of a run after which the level is taken first, but not more than the next."""
 LONGEST_WARM_UP = 300.0
 """Seconds."""
-MOST_RISE = 0.15
+MOST_RISE = 0.1
 """How much more the server may use at the end than after the warm-up, as a part."""
 BUSY = 0.3
 """The part of the processors that other programs use on a busy machine."""
