@@ -57,8 +57,10 @@ def raise_named(
     error: Exception, name: str, op: str, attrs: Mapping[str, Attr], inputs: Sequence[Any]
 ) -> NoReturn:
     """Raise the error of a run that names the node."""
+    if isinstance(error, ResourceExhausted) and not str(error).startswith("`"):
+        raise ResourceExhausted(f"`{name}`: {error}") from None
     if isinstance(error, EngineFailed | ResourceExhausted):
-        raise error  # the session repeats the run on the host, which names the node; a limit names its own
+        raise error  # the session repeats the run on the host, which names the node
     if isinstance(error, RunFailed | UnreadableFile):
         raise RunFailed(f"`{name}` ({op}): {error}") from None
     raise _run_error(error, name, op, attrs, inputs) from error

@@ -2,7 +2,8 @@
 
 Plans, loops, kernels and engines read `current_scope()`; it is None for a run without bounds.
 Memory is counted where it is cheap: the values that a plan keeps between its stages, what loops
-collect, and the outputs of kernels whose size is known before they run (`output_sizes`). An array that
+collect, and the outputs of kernels whose size is known before they run (`output_sizes`), or soon after they
+began: those that decode files read the sizes in their headers, and call `reserve_memory`. An array that
 shares the memory of another one counts nothing. A loop with too many iterations fails in a step with a name
 from which the error of an engine is understood.
 """
@@ -58,12 +59,16 @@ class RunScope:
     in_use: int = 0
     """Bytes of the values that are alive."""
 
-    def reserve(self, size: int, node: str) -> None:
-        """Count memory that is about to be used; ResourceExhausted if the run may not use so much."""
+    def reserve(self, size: int, node: str, working: int = 0) -> None:
+        """Count memory that is about to be used; ResourceExhausted if the run may not use so much.
+
+        `working`: what a kernel needs besides until it is done.
+        """
         self.in_use += size
-        if self.in_use > self.max_bytes:
+        if self.in_use + working > self.max_bytes:
+            where = f"`{node}`: " if node else ""
             raise ResourceExhausted(
-                f"`{node}`: the tensors of this run need {self.in_use:,} bytes; "
+                f"{where}the tensors of this run need {self.in_use + working:,} bytes; "
                 f"the limit is {self.max_bytes:,} bytes per run"
             )
 
@@ -89,6 +94,19 @@ class LoopUsage:
 _CURRENT: ContextVar[RunScope | None] = ContextVar("tfport_run", default=None)
 current_scope = _CURRENT.get
 """The scope of the run in this thread; None if it has no bounds."""
+
+
+def reserve_memory(size: int, working: int = 0) -> None:
+    """Count what a kernel is about to allocate for its output, and for its work; its node is named later."""
+    scope = current_scope()
+    if scope is not None and scope.max_bytes:
+        scope.reserve(size, "", working)
+
+
+def memory_left() -> int | None:
+    """The bytes that the run in this thread may still use; None if it has no limit."""
+    scope = current_scope()
+    return max(scope.max_bytes - scope.in_use, 0) if scope is not None and scope.max_bytes else None
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tfport.errors import RunFailed
+from tfport.runtime.bounds.run_scope import reserve_memory
 
 MAX_BYTES = 1 << 31
 """An animation of this size or more is an error."""
@@ -37,9 +38,11 @@ def decode(data: bytes, all_frames: bool) -> Any:
         raise RunFailed("the GIF has no header")
     width, height, flags = struct.unpack_from("<HHB", data, 6)
     at, colors = _table(data, 13, flags)
-    frames = []
+    frames: list[Any] = []
     canvas = np.zeros((height, width, 3), np.uint8)
     for frame in _frames(data, at, colors):
+        # all frames are joined at the end; the colors of one take 24 bytes for each pixel, as measured
+        reserve_memory(canvas.size, canvas.size * len(frames) + 24 * frame.width * frame.height)
         canvas = _draw(canvas, frame)
         frames.append(canvas)
         if not all_frames:

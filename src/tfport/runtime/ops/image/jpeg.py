@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tfport.errors import RunFailed
+from tfport.runtime.bounds.run_scope import reserve_memory
+from tfport.runtime.ops.image.row_bands import by_rows
 
 MAX_SAMPLES = 1 << 29
 """TensorFlow rejects an image of this many samples or more."""
@@ -132,10 +134,13 @@ def decode(
         raise RunFailed(
             f"crop_window {[top, left, rows, columns]} must lie inside the image, {height} x {width}"
         )
+    is_gray = head.space == "gray" or channels == 1
+    # measured: what Pillow decodes, the planes of it, and the smoothed ones
+    reserve_memory(rows * columns * channels, height * width * (4 if is_gray else 11))
     part = slice(top, top + rows), slice(left, left + columns)
     smoothed = ratio < BLOCK and any(_is_smoothed(s, width) for s in _upsamplings(head, ratio))
-    if head.space == "gray" or channels == 1:
-        return np.repeat(_decode_planes(data, "L", ratio, fast)[part][:, :, None], channels, 2)
+    if is_gray:
+        return np.repeat(_decode_planes(data, head, "L", ratio, fast)[part][:, :, None], channels, 2)
     if smoothed and not fast and not fancy:
         raise RunFailed(
             "INTEGER_ACCURATE without fancy_upscaling is not supported for JPEGs with subsampled chroma"
@@ -143,7 +148,8 @@ def decode(
     if len(head.components) == 4:
         if smoothed and fast and fancy:
             raise RunFailed("CMYK JPEGs with subsampled components are not supported")
-        return _from_cmyk(255 - _decode_planes(data, "CMYK", ratio, fast)[part].astype(np.int32), head.adobe)
+        planes = _decode_planes(data, head, "CMYK", ratio, fast)[part]
+        return by_rows(lambda cmyk: _from_cmyk(255 - cmyk.astype(np.int32), head.adobe), planes)
     # a crop is decoded from a whole unit; libjpeg does not interpolate across the border of the decoded part
     unit = max(p.across for p in head.components) * BLOCK // ratio
     start, end = left // unit * unit, left + columns
@@ -152,23 +158,25 @@ def decode(
             raise RunFailed(
                 "crops with INTEGER_ACCURATE are not supported where chroma is interpolated at the border"
             )
-        return _decode_planes(data, "RGB", ratio, fast)[part]
-    planes = _decode_planes(data, head.space, ratio, True)[:, start:end]
+        return _decode_planes(data, head, "RGB", ratio, fast)[part]
+    planes = _decode_planes(data, head, head.space, ratio, True)[:, start:end]
     parts = []
     for i, factors in enumerate(_upsamplings(head, ratio)):
         plane = planes[:, :, i]
         plane = _smooth(plane, factors) if _is_smoothed(factors, width) else plane
         parts.append(plane[top : top + rows, -columns:])
-    return np.stack(parts, -1) if head.space == "RGB" else _to_rgb(*parts)
+    return np.stack(parts, -1) if head.space == "RGB" else by_rows(_to_rgb, *parts)
 
 
-def _decode_planes(data: bytes, mode: str, ratio: int, fast: bool) -> Any:
+def _decode_planes(data: bytes, head: JpegHeader, mode: str, ratio: int, fast: bool) -> Any:
     """Planes decoded by Pillow: accurate and smooth, or fast and repeated."""
     from PIL import Image, UnidentifiedImageError
 
     try:
         with Image.open(io.BytesIO(data), formats=["JPEG"]) as image:
             width, height = image.size
+            if (width, height) != (head.width, head.height):
+                raise RunFailed("the JPEG has two frame headers")
             size = -(-width // ratio), -(-height // ratio)
             codec, _, offset, arguments = image.tile[0]
             raw = str(arguments[0]) if mode == "CMYK" and arguments else mode  # Pillow inverts all CMYK
@@ -196,10 +204,11 @@ def _smooth(plane: Any, factors: Upsampling) -> Any:
     height, width = plane.shape
     samples = plane[:: factors.down, :: factors.across].astype(np.int32)
     if factors == (2, 1):
-        return _across(samples * 4, 4, 8)[:, :width].astype(np.uint8)
+        return by_rows(lambda part: _across(part * 4, 4, 8)[:, :width].astype(np.uint8), samples)
     if factors == (1, 2):
         return (_down(samples, 1, 2) >> 2)[:height].astype(np.uint8)
-    return _across(_down(samples, 0, 0), 8, 7)[:height, :width].astype(np.uint8)
+    sums = _down(samples, 0, 0)[:height]
+    return by_rows(lambda part: _across(part, 8, 7)[:, :width].astype(np.uint8), sums)
 
 
 def _down(samples: Any, above_bias: int, below_bias: int) -> Any:

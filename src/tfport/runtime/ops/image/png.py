@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tfport.errors import RunFailed
+from tfport.runtime.bounds.run_scope import reserve_memory
+from tfport.runtime.ops.image.row_bands import by_rows
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 GRAY, RGB, PALETTE, GRAY_ALPHA, RGB_ALPHA = 0, 2, 3, 4, 6
@@ -98,10 +100,15 @@ def parse(data: bytes) -> PngFile:
 def decode(data: bytes, channels: int, deep: bool) -> Any:
     """Decode to [height, width, channels] of uint16 if `deep`, otherwise of uint8."""
     file = parse(data)
-    pixels = _pixels(file)
     colored = file.kind in (RGB, PALETTE, RGB_ALPHA)
     if not channels:
         channels = (4 if file.alphas else 3) if file.kind == PALETTE else _SAMPLES[file.kind]
+    area = file.width * file.height
+    # measured: the inflated rows, what Pillow makes of them, and their samples; then colors joined with alpha
+    colors = area * max(channels, 3 if colored else 1) * (2 if deep or file.depth == 16 else 1)
+    rows = max(area, file.height * _row_bytes(file, file.width))
+    reserve_memory(area * channels * (2 if deep else 1), 3 * (rows + colors))
+    pixels = _pixels(file)
     alpha = _alpha(file, pixels) if channels % 2 == 0 else None
     color = (
         file.palette[np.minimum(pixels[..., 0], len(file.palette) - 1)] if file.kind == PALETTE else pixels
@@ -110,7 +117,7 @@ def decode(data: bytes, channels: int, deep: bool) -> Any:
     if file.kind == GRAY and file.depth < 8:
         color = color * (255 // ((1 << file.depth) - 1))
     if channels < 3 and colored:
-        color = _gray(color.astype(np.int64), file)
+        color = by_rows(lambda part: _gray(part.astype(np.int64), file).astype(part.dtype), color)
     elif channels > 2 and not colored:
         color = np.repeat(color, 3, -1)
     whole = color if alpha is None else np.concatenate([color, alpha.astype(color.dtype)], -1)
@@ -125,14 +132,14 @@ def _alpha(file: PngFile, pixels: Any) -> Any:
     if (
         file.alphas is None
     ):  # libpng fills with the largest sample of the file's depth, also if samples were widened
-        return np.full((*pixels.shape[:2], 1), (1 << file.depth) - 1)
+        return np.full((*pixels.shape[:2], 1), (1 << file.depth) - 1, np.uint16)
     if file.kind == PALETTE:
-        table = np.full(256, 255, np.int64)
+        table = np.full(256, 255, np.uint8)
         table[: len(file.alphas)] = np.frombuffer(file.alphas, np.uint8)
         return table[pixels]
     transparent = np.frombuffer(file.alphas, ">u2")[: pixels.shape[-1]]
     most = 65535 if file.depth == 16 else 255
-    return np.where((pixels == transparent).all(-1, keepdims=True), 0, most)
+    return np.where((pixels == transparent).all(-1, keepdims=True), np.uint16(0), np.uint16(most))
 
 
 def _gray(color: Any, file: PngFile) -> Any:
@@ -237,8 +244,13 @@ def _samples(rows: Any, file: PngFile, width: int) -> Any:
         return np.ascontiguousarray(rows).view(">u2").astype(np.uint16).reshape(-1, width, count)
     if file.depth == 8:
         return rows.reshape(-1, width, count)
-    bits = np.unpackbits(rows, axis=1).reshape(len(rows), -1, file.depth)[:, :width]
-    return (bits @ (1 << np.arange(file.depth)[::-1])).astype(np.uint8)[..., None]
+    return by_rows(lambda part: _wide(part, file.depth)[:, :width, None], rows)
+
+
+def _wide(rows: Any, depth: int) -> Any:
+    """Samples of less than a byte as bytes."""
+    bits = np.unpackbits(rows, axis=1).reshape(len(rows), -1, depth)
+    return (bits @ (1 << np.arange(depth)[::-1])).astype(np.uint8)
 
 
 def chunk(kind: bytes, body: bytes) -> bytes:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from tfport.errors import RunFailed
+from tfport.runtime.bounds.run_scope import reserve_memory
 from tfport.runtime.ops.io.feature_columns import (
     DenseFeature,
     FeatureSpec,
@@ -131,6 +132,7 @@ def _dense_values(feature: DenseFeature, size: int, cells: Any, counts: Sequence
     present = [cell is not None for cell in cells]
     if not feature.default.size or any(counts[i] != size for i in range(rows) if present[i]):
         raise UnusualEncoding
+    reserve_memory(rows * size * feature.default.itemsize)
     out = np.empty((rows, size), feature.default.dtype)
     out[...] = feature.default.reshape(-1)
     out[present] = values.reshape(-1, size)

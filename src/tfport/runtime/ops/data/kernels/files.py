@@ -19,6 +19,7 @@ from tfport.runtime.ops.data.declare import dataset
 from tfport.runtime.ops.data.mapped import Map
 from tfport.runtime.ops.io.kernels.parse_example import as_keys, parse_example_v2
 from tfport.runtime.ops.io.kernels.serialized import SerializedPart
+from tfport.runtime.ops.io.unpacked_sizes import inflated
 from tfport.runtime.ops.ragged.kernels.variants import RaggedVariant
 from tfport.runtime.ops.strings.byte_strings import scalar_value, string_array
 from tfport.startup.dataclass import dataclass
@@ -167,7 +168,7 @@ def unpacked(path: str, data: bytes, compression: bytes) -> bytes:
     while rest:  # a file may have several members
         inflate = zlib.decompressobj(_WINDOWS[compression])
         try:
-            parts.append(inflate.decompress(rest, left))
+            parts.append(inflated(inflate, rest, left))
         except zlib.error as error:
             raise RunFailed(f"{path}: {error}") from None
         left -= len(parts[-1])

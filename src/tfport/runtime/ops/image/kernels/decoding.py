@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tfport.errors import RunFailed
+from tfport.runtime.bounds.run_scope import reserve_memory
 from tfport.runtime.lower import host
 from tfport.runtime.ops.image import gif as _gif
 from tfport.runtime.ops.image import jpeg as _jpeg
@@ -62,7 +63,7 @@ def _decode(
     file_format = _format(data)
     if file_format == "PNG":
         picture = _png.decode(data, channels, deep=dtype != np.uint8)
-        return picture.astype(np.float32) * np.float32(1 / 65535) if dtype == np.float32 else picture
+        return _multiplied(picture, np.float32(1 / 65535)) if dtype == np.float32 else picture
     if file_format == "JPEG":
         if channels == 4:
             raise RunFailed("a JPEG cannot be decoded to 4 channels")
@@ -82,8 +83,14 @@ _JPEG_DEFAULTS = {"ratio": 1, "fancy": True, "fast": True}
 
 def _scaled(picture: Any, dtype: Any) -> Any:
     if dtype == np.uint16:
-        return picture.astype(np.uint16) * np.uint16(256)
-    return picture.astype(np.float32) * np.float32(1 / 255) if dtype == np.float32 else picture
+        return _multiplied(picture, np.uint16(256))
+    return _multiplied(picture, np.float32(1 / 255)) if dtype == np.float32 else picture
+
+
+def _multiplied(picture: Any, factor: Any) -> Any:
+    reserve_memory(picture.size * factor.itemsize)
+    wide = picture.astype(factor.dtype)
+    return np.multiply(wide, factor, out=wide)
 
 
 def _options(ratio: int, fancy: bool, dct_method: str) -> dict[str, Any]:
@@ -197,6 +204,7 @@ def _bmp(data: bytes, channels: int) -> Any:
         raise RunFailed(f"the BMP has an invalid header: {width} x {height} pixels of {bits} bits")
     if len(data) - start != row * abs(height):
         raise RunFailed(f"the BMP must have {start + row * abs(height)} bytes, found {len(data)}")
+    reserve_memory(width * abs(height) * (channels or count), width * abs(height) * 3)
     rows = np.frombuffer(data, np.uint8, row * abs(height), start).reshape(-1, row)[:, : width * count]
     pixels = rows.reshape(abs(height), width, count)
     if height > 0:
@@ -229,8 +237,11 @@ def _webp(data: bytes, channels: int, dtype: Any, animated: bool) -> Any:
                 raise RunFailed(f"the WebP has {len(mode)} channels, but channels is {channels}")
             if image.width * image.height * count * len(mode) >= 1 << 31:
                 raise RunFailed(f"the WebP is too large: {count} frames of {image.width} x {image.height}")
+            pixels, decoded = image.width * image.height, count if animated else 1
+            # the frames are joined at the end; one takes 20 bytes for each pixel, as measured
+            reserve_memory(pixels * len(mode) * decoded, pixels * (len(mode) * (decoded - 1) + 20))
             frames = []
-            for i in range(count if animated else 1):
+            for i in range(decoded):
                 image.seek(i)
                 frames.append(np.asarray(image.convert(mode)))
     except (OSError, SyntaxError, Image.DecompressionBombError) as error:

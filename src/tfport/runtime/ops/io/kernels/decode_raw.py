@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfport.errors import RunFailed
+from tfport.runtime.bounds.run_scope import memory_left, reserve_memory
 from tfport.runtime.lower import host
+from tfport.runtime.ops.io.unpacked_sizes import inflated, most_unpacked
 from tfport.runtime.ops.strings.byte_strings import map_strings, printable, scalar_value
 
 if TYPE_CHECKING:
@@ -63,6 +65,8 @@ def decode_padded_raw(input_bytes, fixed_length, *, out_type, little_endian):
         raise RunFailed(
             f"the length must be a multiple of the size of {out_type}, {width} bytes, found {size}"
         )
+    whole = input_bytes.size * size
+    reserve_memory(whole, 2 * whole)
     padded = [text[:size].ljust(size, b"\0") for text in input_bytes.reshape(-1).tolist()]
     return _numbers(b"".join(padded), out_type.numpy, little_endian, (*input_bytes.shape, size // width))
 
@@ -92,6 +96,9 @@ def decode_compressed(bytes, *, compression_type):
 def _decompress_zstd(data: bytes) -> bytes:
     import cramjam
 
+    if memory_left() is not None:
+        size = most_unpacked(data)
+        reserve_memory(size, size)
     try:
         return bytes(cramjam.zstd.decompress(data))
     except cramjam.DecompressionError as error:
@@ -104,7 +111,7 @@ def _inflate(data: bytes, window: int) -> bytes:
     while data:
         stream = zlib.decompressobj(window)
         try:
-            out.append(stream.decompress(data))
+            out.append(inflated(stream, data))
         except zlib.error as error:
             raise RunFailed(f"the compressed data is invalid: {error}") from None
         data = stream.unused_data

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tfport.errors import RunFailed
+from tfport.runtime.bounds.run_scope import reserve_memory
 from tfport.runtime.lower import host, quick
 from tfport.runtime.ops.io.feature_columns import (
     DenseFeature,
@@ -202,6 +203,7 @@ def dense_values(feature: DenseFeature, column: FeatureColumn, names: Sequence[s
         raise RunFailed(
             f"{names[at]}: Feature: {name} (data type: {dtype}) is required but could not be found."
         )
+    reserve_memory(len(column.counts) * size * feature.default.itemsize)
     out = np.empty((len(column.counts), size), feature.default.dtype)
     out[column.present] = column.values.reshape(-1, size)
     out[~column.present] = feature.default.reshape(-1)
@@ -217,6 +219,8 @@ def _padded(feature: DenseFeature, column: FeatureColumn, names: Sequence[str], 
             f"must be a multiple of {size}, found {column.counts[at]}"
         )
     longest = int(column.counts.max(initial=0))
+    cells = len(column.counts) * longest
+    reserve_memory(cells * feature.default.itemsize, cells)
     out = np.full((len(column.counts), longest), feature.default.reshape(-1)[0], feature.default.dtype)
     out[np.arange(longest) < column.counts[:, None]] = column.values
     return out.reshape(len(column.counts), longest // size, *feature.shape)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tfport.errors import RunFailed
+from tfport.runtime.bounds.run_scope import reserve_memory
 from tfport.runtime.lower import host
 from tfport.runtime.ops.io.feature_columns import (
     DenseFeature,
@@ -215,6 +216,8 @@ def _padded(
             f"{names[at]}: a step of feature list `{name}` must have {size} elements, found {count}"
         )
     longest = int(steps.lengths.max(initial=0))
+    cells = len(steps.lengths) * longest
+    reserve_memory(cells * size * steps.values.itemsize, cells)
     out = np.full(
         (len(steps.lengths), longest, size), b"" if spec.dtype == "string" else 0, steps.values.dtype
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from tfport.formats.encoding.tensor import NUMPY, expand, from_numpy, to_numpy
 from tfport.formats.encoding.wire import from_varint, to_varint
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.graph.dtypes import INT64, STRING, DType
+from tfport.runtime.bounds.output_sizes import POINTER
+from tfport.runtime.bounds.run_scope import reserve_memory
 from tfport.runtime.lower import host
 from tfport.runtime.ops.sparse.coordinates import checked, sorted_order
 
@@ -168,6 +171,8 @@ def from_bytes(text: bytes, dtype: DType) -> Any:
             raise RunFailed(f"the serialized tensor must have type {dtype}, found {DType.of(proto.dtype)}")
         if dtype == STRING and proto.tensor_content:
             return _strings(proto)
+        sizes = [max(dim.size, 0) for dim in proto.tensor_shape.dim]
+        reserve_memory(prod(sizes) * (POINTER if dtype == STRING else dtype.numpy.itemsize))
         return to_numpy(proto)
     except (DecodeError, UnreadableFile) as error:
         raise RunFailed(f"not a valid serialized tensor ({len(text)} bytes): {error}") from None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfport.errors import RunFailed
+from tfport.runtime.bounds.run_scope import memory_left, reserve_memory
 from tfport.runtime.lower import host
 from tfport.runtime.ops.ragged.splits import check_splits
 from tfport.runtime.ops.strings.byte_strings import attr_bytes, scalar_value, string_array
@@ -29,6 +30,8 @@ def string_join(inputs, *, separator, N):
         )
     shape = shapes[0] if shapes else ()
     columns = [np.broadcast_to(array, shape).reshape(-1).tolist() for array in inputs]
+    if memory_left() is not None:
+        reserve_memory(sum(len(text) for column in columns for text in column))
     return string_array(list(map(attr_bytes(separator).join, zip(*columns, strict=True))), shape)
 
 
