@@ -1,10 +1,10 @@
 """Compare `tfport export -o model.tflite` with TensorFlow's converter on published models drawn at random.
 
-    python tools/lite_export_evidence.py convert PYTHON [COUNT]   the converter of the TensorFlow of a Python
-    python tools/lite_export_evidence.py flex PYTHON [COUNT]      the same with `SELECT_TF_OPS`
-    python tools/lite_export_evidence.py export [COUNT]           tfport, with its comparison in LiteRT
-    python tools/lite_export_evidence.py export_flex [COUNT]      the same with `--allow-flex`
-    python tools/lite_export_evidence.py compare PYTHON [COUNT]   run what all wrote on ten inputs
+    python tools/lite_export_evidence.py convert PYTHON   the converter of the TensorFlow of a Python
+    python tools/lite_export_evidence.py flex PYTHON      the same with `SELECT_TF_OPS`
+    python tools/lite_export_evidence.py export           tfport, with its comparison in LiteRT
+    python tools/lite_export_evidence.py export_flex      the same with `--allow-flex`
+    python tools/lite_export_evidence.py compare PYTHON   run what all wrote on ten inputs
     python tools/lite_export_evidence.py page                     write docs/evidence/lite_export.md
 
 `compare` asks the original in the TensorFlow of a Python whose interpreter has the Flex delegate, for files
@@ -26,6 +26,8 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,16 +35,19 @@ import real_models
 
 ROOT = Path(__file__).parent.parent
 DATA = Path(os.environ.get("EVIDENCE", ROOT / "docs" / "evidence" / "lite_export.json"))
-EARLIER, SEED, COUNT, SECONDS = 41, 42, 40, 300
-"""The seed of an earlier draw, whose models are left out, and that of this one."""
+EARLIER, COUNT, SECONDS = (41, 42), 40, 300
+"""The seeds of earlier draws, whose models are left out, and how many each drew."""
+REPOSITORIES = Path(__file__).with_name("lite_export_repositories.toml")
 FILES = Path(os.environ.get("EVIDENCE_FILES", tempfile.gettempdir())) / "lite_export_files"
 """Where the written files stay, for `compare`."""
 KINDS = ("saved_model", "graph_def")
 CONVERT = r"""
 import json, sys
 import tensorflow as tf
-path, output, flex, signature, inputs, outputs = json.loads(sys.argv[1])
-if inputs is None:
+kind, path, output, flex, signature, inputs, outputs = json.loads(sys.argv[1])
+if kind == "keras":
+    converter = tf.lite.TFLiteConverter.from_keras_model(tf.keras.models.load_model(path, compile=False))
+elif kind == "saved_model":
     converter = tf.lite.TFLiteConverter.from_saved_model(path, signature_keys=[signature])
 else:
     if path.endswith("pbtxt"):
@@ -57,8 +62,8 @@ open(output, "wb").write(converter.convert())
 """
 
 
-def sample(count: int) -> list[tuple[str, str, Path]]:
-    """The kind, the name and the path of models, drawn from all that are there."""
+def sample() -> list[tuple[str, str, Path]]:
+    """The kind, the name and the path of the models that no earlier draw used."""
     rows = sorted(
         (kind, str(package.folder / path))
         for package in real_models.packages()
@@ -66,10 +71,22 @@ def sample(count: int) -> list[tuple[str, str, Path]]:
         for kind, path in package.models
         if kind in KINDS
     )
-    seen = set(random.Random(EARLIER).sample(rows, min(COUNT, len(rows))))
-    rows = [row for row in rows if row not in seen]
-    drawn = sorted(random.Random(SEED).sample(rows, min(COUNT, len(rows))))[:count]
-    return [(kind, str(Path(path).relative_to(real_models.CACHE)), Path(path)) for kind, path in drawn]
+    for seed in EARLIER:
+        seen = set(random.Random(seed).sample(rows, COUNT))
+        rows = [row for row in rows if row not in seen]
+    rows += [(kind, str(path)) for kind, path in repository_models() if path.exists()]
+    return [(kind, str(Path(path).relative_to(real_models.CACHE)), Path(path)) for kind, path in rows]
+
+
+def repository_models() -> Iterator[tuple[str, Path]]:
+    """Models of public repositories, in the folder `repositories` beside those of packages."""
+    for file, repositories in tomllib.loads(REPOSITORIES.read_text())["files"].items():
+        for repository in repositories:
+            path = real_models.CACHE / "repositories" / repository.replace("/", "+") / file
+            if path.name == "saved_model.pb":
+                yield "saved_model", path.parent
+            else:
+                yield "graph_def" if path.suffix == ".pb" else "keras", path
 
 
 def ends(path: Path) -> tuple[str, list[str], list[str]]:
@@ -131,9 +148,9 @@ def reason(text: str) -> str:
     return re.sub(r"(/[^\s:]+)+:? ?", "", last).removeprefix("tfport: ")[:300]
 
 
-def run(side: str, count: int, python: str) -> None:
+def run(side: str, python: str) -> None:
     """Convert all models by one of the sides; what was written stays in FILES."""
-    for kind, name, path in sample(count):
+    for kind, name, path in sample():
         output = file_of(side, name)
         if side in results().get(name, {}):
             continue
@@ -150,8 +167,7 @@ def run(side: str, count: int, python: str) -> None:
             chosen += ["--allow-flex"] if side == "export_flex" else []
             command = [sys.executable, "-m", "tfport", "export", str(path), "-o", str(output), *chosen]
         else:
-            tensors = (inputs, outputs) if kind == "graph_def" else (None, None)
-            asked = [str(path), str(output), side == "flex", signature or None, *tensors]
+            asked = [kind, str(path), str(output), side == "flex", signature or None, inputs, outputs]
             command = [python, "-c", CONVERT, json.dumps(asked)]
         save(name, side, {**measured(command, output), "kind": kind})
         print(name, side, flush=True)
@@ -305,8 +321,8 @@ def _tensors(specs: Any) -> dict[str, str]:
     return {spec.tensors[0].removesuffix(":0"): name for name, spec in specs.items()}
 
 
-def compare(count: int, python: str) -> None:
-    for kind, name, path in sample(count):
+def compare(python: str) -> None:
+    for kind, name, path in sample():
         found = results().get(name, {})
         written = {s: str(file_of(s, name)) for s in SIDES if found.get(s, {}).get("size")}
         if not written or "compared" in found:
@@ -428,12 +444,12 @@ def _ratio(rows: list[dict[str, Any]], key: str) -> str:
 
 if __name__ == "__main__":
     match sys.argv[1:]:
-        case ["convert" | "flex" as side, python, *count]:
-            run(side, int(count[0]) if count else COUNT, python)
-        case ["export" | "export_flex" as side, *count]:
-            run(side, int(count[0]) if count else COUNT, sys.executable)
-        case ["compare", python, *count]:
-            compare(int(count[0]) if count else COUNT, python)
+        case ["convert" | "flex" as side, python]:
+            run(side, python)
+        case ["export" | "export_flex" as side]:
+            run(side, sys.executable)
+        case ["compare", python]:
+            compare(python)
         case ["trials", path, signature, to]:
             make_trials(Path(path), signature, Path(to))
         case ["ends", path]:
