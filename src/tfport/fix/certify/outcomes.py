@@ -12,7 +12,7 @@ from tfport.fix.certify.verification import AnswerComparison, Verification, over
 from tfport.startup.dataclass import replace
 
 RunAgain = Callable[[Trial], list[TrialOutcome]]
-"""Runs the original on a trial in two new sessions."""
+"""Runs the original on a trial in two new sessions; none if it has nothing that could answer otherwise."""
 
 
 class OutcomeComparer:
@@ -96,6 +96,8 @@ class OutcomeComparer:
         key = (comparison.runner, trial.signature)
         if key not in self._again:  # only for the first trial that differs: running again is slow
             self._again[key] = again(trial)
+        if not self._again[key]:
+            return False
         first, second = (outcome.outputs for outcome in self._again[key])
         if first is None or second is None:
             return False

@@ -26,8 +26,10 @@ from tfport.fix.certify.trial_plan import TrialPlan
 from tfport.fix.certify.trials import GENERATED, Trial, user_trials
 from tfport.fix.certify.verification import AnswerComparison, TrialRecord, Verification
 from tfport.graph.model import Model
+from tfport.graph.reach import called_by, needed_by
 from tfport.progress_step import ProgressStep
 from tfport.runtime.custom.registry import Registry
+from tfport.runtime.effect_order import READS
 from tfport.runtime.program import DRAWS
 from tfport.startup.dataclass import replace
 
@@ -235,6 +237,8 @@ class _Verifier:
             )
 
     def _ask_own(self, trial: Trial) -> list[TrialOutcome]:
+        if _is_repeatable(self.before):
+            return []
         return [OwnSession(self.before, self.registry).ask(trial) for _ in range(2)]
 
     def _ask_own_in_turn(self, trial: Trial) -> list[TrialOutcome]:
@@ -267,6 +271,20 @@ def _refusal(results: Sequence[RunnerResult], crashes: int) -> str:
     if why and len(results) > 1:
         return f"the process crashed in {crashes} of {len(results)} runs: {why}" if crashes else why
     return why
+
+
+def _is_repeatable(side: ModelSide) -> bool:
+    """Whether a model only computes, or reads variables and tables, so that a second run is the same."""
+    ends = {value.node for s in side.signatures.values() for value in side.model.ends_of(s)}
+    nodes = needed_by(ends)
+    functions = called_by(nodes).values()
+    return not any(
+        node.is_stateful and node.op not in _REPEATABLE for graph in (nodes, *functions) for node in graph
+    )
+
+
+_REPEATABLE = READS | {"VarHandleOp", "HashTableV2", "StatefulPartitionedCall", "Assert"}
+"""Stateful ops that change nothing."""
 
 
 def _first(answers: RunnerResult) -> TrialOutcome:
