@@ -33,7 +33,7 @@ from tfport.formats.saved_model.warmup import WarmupRequest
 from tfport.graph.dtypes import STRING, DType
 from tfport.graph.model import Model, Signature, TensorSpec
 from tfport.graph.shapes import Shape
-from tfport.startup.dataclass import dataclass
+from tfport.startup.dataclass import dataclass, replace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,6 +57,19 @@ class Trial:
     """Whether no number in it is NaN or infinite."""
     seed: int | None = None
     """The seed of numpy's `default_rng` that made the values; None if they were not generated."""
+
+
+def nudged_trial(trial: Trial, seed: int) -> Trial:
+    """The trial with each floating-point number of its inputs changed in the last bit, up or down."""
+    random = np.random.default_rng(seed)
+
+    def nudged(array: Any) -> Any:
+        if not isinstance(array, np.ndarray) or array.dtype.kind != "f":
+            return array
+        ends = np.where(random.random(array.shape) < 0.5, -np.inf, np.inf).astype(array.dtype)
+        return np.nextafter(array, ends)
+
+    return replace(trial, inputs={name: nudged(array) for name, array in trial.inputs.items()})
 
 
 @dataclass(frozen=True, slots=True)

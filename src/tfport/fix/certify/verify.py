@@ -23,7 +23,7 @@ from tfport.fix.certify.provenance import own_facts, own_name
 from tfport.fix.certify.runners import ModelSide, OwnSession, RunnerResult, TrialOutcome
 from tfport.fix.certify.tensorflow_runner import live_tensorflow
 from tfport.fix.certify.trial_plan import TrialPlan
-from tfport.fix.certify.trials import GENERATED, Trial, user_trials
+from tfport.fix.certify.trials import GENERATED, Trial, nudged_trial, user_trials
 from tfport.fix.certify.verification import AnswerComparison, TrialRecord, Verification
 from tfport.graph.model import Model
 from tfport.graph.reach import called_by, needed_by
@@ -196,7 +196,8 @@ class _Verifier:
         again = self._ask_own_in_turn if own else lambda trial: self._ask_twice(runner, trial)
         answers = [result.outcomes for result in results]
         expected = self.references[reference]
-        self.comparer.compare(runner.name, reference, self.trials, expected, answers, again)
+        nudged = self._ask_nudged if reference == own_name() else lambda trial: []
+        self.comparer.compare(runner.name, reference, self.trials, expected, answers, again, nudged)
 
     def _reference_for(self, runner: OtherRunner, original: RunnerResult) -> str | None:
         """The runner of the original to compare with: the same, unless a target reads it otherwise.
@@ -240,6 +241,13 @@ class _Verifier:
         if _is_repeatable(self.before):
             return []
         return [OwnSession(self.before, self.registry).ask(trial) for _ in range(2)]
+
+    def _ask_nudged(self, trial: Trial) -> list[TrialOutcome]:
+        """The original with inputs that are changed in the last bit, twice."""
+        if not _is_repeatable(self.before):
+            return []
+        session = OwnSession(self.before, self.registry)
+        return [session.ask(nudged_trial(trial, seed)) for seed in range(2)]
 
     def _ask_own_in_turn(self, trial: Trial) -> list[TrialOutcome]:
         """For a runner whose generators do not go on from one trial to the next, as those of a session do."""
