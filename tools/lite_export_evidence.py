@@ -178,6 +178,11 @@ def file_of(side: str, name: str) -> Path:
     return FILES / f"{name.replace('/', '+')}.{side}.tflite"
 
 
+def trials_of(name: str) -> Path:
+    """Where the inputs for both sides are."""
+    return file_of("trials", name).with_suffix(".pickle")
+
+
 def results() -> dict[str, Any]:
     return json.loads(DATA.read_text()) if DATA.exists() else {}
 
@@ -194,96 +199,7 @@ def save(name: str, side: str, result: dict[str, Any]) -> None:
 
 SIDES = ("export", "export_flex", "convert", "flex")
 INPUTS = 10
-WORKER = r"""
-import json, pickle, sys
-import numpy as np
-
-job = json.loads(sys.argv[1])
-trials = pickle.load(open(job["trials"], "rb"))
-
-def ask_original(tf, o):
-    if o["kind"] == "saved_model":
-        loaded = tf.saved_model.load(o["path"])
-        call = loaded.signatures[o["signature"]]
-        fed = lambda feeds: {k: tf.constant(v) for k, v in feeds.items()}
-        return lambda feeds: {k: v.numpy() for k, v in call(**fed(feeds)).items()}
-    graph = tf.compat.v1.GraphDef()
-    if o["path"].endswith("pbtxt"):
-        from google.protobuf import text_format
-        text_format.Parse(open(o["path"]).read(), graph)
-    else:
-        graph.ParseFromString(open(o["path"], "rb").read())
-    session = tf.compat.v1.Session(graph=tf.Graph())
-    with session.graph.as_default():
-        tf.import_graph_def(graph, name="")
-    def ask(feeds):
-        fed = {n + ":0": feeds[k] for n, k in zip(o["inputs"], o["input_names"])}
-        return dict(zip(o["output_names"], session.run([n + ":0" for n in o["outputs"]], fed)))
-    return ask
-
-def ask_file(module, content, o):
-    def ask(feeds):
-        interpreter = module.Interpreter(model_content=content)
-        keys = list(interpreter.get_signature_list())
-        if keys:
-            return interpreter.get_signature_runner(keys[0])(**feeds)
-        details = interpreter.get_input_details()
-        for name, key in zip(o["inputs"], o["input_names"]):
-            at = next(d["index"] for d in details if d["name"].split(":")[0] == name)
-            interpreter.resize_tensor_input(at, feeds[key].shape)
-        interpreter.allocate_tensors()
-        for name, key in zip(o["inputs"], o["input_names"]):
-            at = next(d["index"] for d in details if d["name"].split(":")[0] == name)
-            interpreter.set_tensor(at, feeds[key])
-        interpreter.invoke()
-        outputs = zip(o["output_names"], interpreter.get_output_details())
-        return {k: interpreter.get_tensor(d["index"]) for k, d in outputs}
-    return ask
-
-def differs(a, b):
-    a, b = np.asarray(a), np.asarray(b)
-    if a.shape != b.shape:
-        return f"shape {a.shape}, expected {b.shape}"
-    if b.dtype.kind not in "fc":
-        a, b = (x.astype(object) if x.dtype.kind in "SU" else x for x in (a, b))
-        return "" if (a == b).all() else "not equal"
-    finite = np.isfinite(b)
-    largest = np.abs(b[finite]).max(initial=0)
-    apart = np.abs(a[finite] - b[finite])
-    is_alike = (apart <= 1e-4 * largest + 1e-3 * np.abs(b[finite])).all()
-    return "" if is_alike else f"by {apart.max():.3g} of {largest:.3g}"
-
-out = {}
-if job["tensorflow"]:
-    import tensorflow as module_tf
-    module = module_tf.lite
-    try:
-        ask = ask_original(module_tf, job["original"])
-        for feeds, expected in trials:
-            first, second = ask(feeds), ask(feeds)
-            expected.update({k: first[k] for k in expected if k in first})
-            for k in list(expected):
-                if k in second and differs(first[k], second[k]):
-                    del expected[k]
-        pickle.dump(trials, open(job["trials"], "wb"))
-        out["original"] = "TensorFlow " + module_tf.__version__
-    except Exception as error:
-        out["original"] = "not run: " + str(error)[:200]
-else:
-    from ai_edge_litert import interpreter as module
-for side, path in job["files"].items():
-    try:
-        ask = ask_file(module, open(path, "rb").read(), job["original"])
-        wrong = ""
-        for feeds, expected in trials:
-            answer = ask(feeds)
-            found = (k + " " + d for k, b in expected.items() if (d := differs(answer[k], b)))
-            wrong = wrong or next(found, "")
-        out[side] = "differs: " + wrong if wrong else "alike, " + str(len(trials)) + " inputs"
-    except Exception as error:
-        out[side] = "fails: " + str(error)[:200]
-print("RESULT" + json.dumps(out))
-"""
+WORKER = Path(__file__).with_name("lite_export_worker.py")
 
 
 def make_trials(path: Path, name: str, to: Path) -> None:
@@ -321,42 +237,54 @@ def _tensors(specs: Any) -> dict[str, str]:
     return {spec.tensors[0].removesuffix(":0"): name for name, spec in specs.items()}
 
 
+def original_of(kind: str, name: str, path: Path) -> dict[str, Any] | str:
+    """The original as the worker takes it, with the inputs that both get; or why there are none."""
+    signature, inputs, outputs = ends(path)
+    command = [sys.executable, __file__, "trials", str(path), signature, str(trials_of(name))]
+    made = subprocess.run(command, capture_output=True, text=True)
+    if made.returncode:
+        return f"no inputs: {made.stderr.splitlines()[-1][:200]}"
+    names = json.loads(made.stdout)
+    return {
+        "path": str(path),
+        "kind": kind,
+        "signature": signature,
+        "inputs": inputs,
+        "outputs": outputs,
+        "input_names": [names[0].get(tensor, tensor) for tensor in inputs],
+        "output_names": [names[1].get(tensor, tensor) for tensor in outputs],
+    }
+
+
+def ask(python: str, job: dict[str, Any]) -> dict[str, Any]:
+    done = subprocess.run([python, str(WORKER), json.dumps(job)], capture_output=True, text=True)
+    answer = [line for line in done.stdout.splitlines() if line.startswith("RESULT")]
+    return (
+        json.loads(answer[0][6:]) if answer else dict.fromkeys(job["files"], f"crashed ({done.returncode})")
+    )
+
+
 def compare(python: str) -> None:
     for kind, name, path in sample():
         found = results().get(name, {})
         written = {s: str(file_of(s, name)) for s in SIDES if found.get(s, {}).get("size")}
         if not written or "compared" in found:
             continue
-        signature, inputs, outputs = ends(path)
-        trials = file_of("trials", name).with_suffix(".pickle")
-        command = [sys.executable, __file__, "trials", str(path), signature, str(trials)]
-        made = subprocess.run(command, capture_output=True, text=True)
-        if made.returncode:
-            save(name, "compared", {"original": f"no inputs: {made.stderr.splitlines()[-1][:200]}"})
+        original = original_of(kind, name, path)
+        if isinstance(original, str):
+            save(name, "compared", {"original": original})
             continue
-        names = json.loads(made.stdout)
-        input_names = [names[0].get(tensor, tensor) for tensor in inputs]
-        output_names = [names[1].get(tensor, tensor) for tensor in outputs]
-        original = {"path": str(path), "kind": kind, "signature": signature, "inputs": inputs,
-                    "outputs": outputs, "input_names": input_names, "output_names": output_names}  # fmt: skip
         with_flex = {side: file for side, file in written.items() if b"Flex" in Path(file).read_bytes()}
         others = {side: file for side, file in written.items() if side not in with_flex}
-        both = {}
-        for interpreter, files in ((python, with_flex), (sys.executable, others)):
-            job = {
-                "trials": str(trials),
-                "original": original,
-                "files": files,
-                "tensorflow": interpreter == python,
-            }
-            done = subprocess.run(
-                [interpreter, "-c", WORKER, json.dumps(job)], capture_output=True, text=True
-            )
-            answer = [line for line in done.stdout.splitlines() if line.startswith("RESULT")]
-            both |= (
-                json.loads(answer[0][6:]) if answer else dict.fromkeys(files, f"crashed ({done.returncode})")
-            )
+        job = {"trials": str(trials_of(name)), "original": original}
+        both = ask(python, {**job, "files": with_flex, "tensorflow": True})
+        both |= ask(sys.executable, {**job, "files": others, "tensorflow": False})
         save(name, "compared", both)
+        if "export" in others and "convert" in others:
+            pair = {side: others[side] for side in ("export", "convert")}
+            save(
+                name, "speed", ask(sys.executable, {**job, "files": pair, "tensorflow": False, "speed": True})
+            )
         print(name, both, flush=True)
 
 
