@@ -25,8 +25,8 @@ RunAgain = Callable[[Trial], list[TrialOutcome]]
 Nudged = Callable[[Trial], list[TrialOutcome]]
 """Runs the original with inputs that are changed in the last bit; none if that says nothing."""
 ROUNDING = 32.0
-"""Rounding errors are larger by up to about this factor than those of the inputs alone: that of a sum grows with
-the square root of the number of its terms, of which layers have a thousand."""
+"""Rounding errors are larger by up to about this factor than those of the inputs alone: the error of a sum
+grows with the square root of the number of its terms, and a layer sums up to a thousand."""
 MOST_UNSTABLE = 3
 """At most one of this many trials may differ by rounding errors."""
 

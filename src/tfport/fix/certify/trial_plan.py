@@ -108,7 +108,8 @@ class TrialPlan:
             if time.monotonic() > end:
                 self.left_out.append(f"{builder.signature.name}: `{profile.name}` (out of time)")
                 continue
-            yield attempts.first_accepted(taken[min(1, len(taken) - 1)], profile)
+            few = sizes.is_large or len(taken) < 2
+            yield attempts.first_accepted(taken[0 if few else 1], profile)
 
 
 class Attempts:
@@ -149,6 +150,8 @@ def _says_something(outputs: Mapping[str, Any] | None) -> bool:
 
 MOST_ELEMENTS = 1 << 21
 """The most elements of all inputs together for a size that is searched."""
+LARGE, MOST_LARGE_ROWS = 1 << 16, 3
+"""Trials with this many elements in a row take long, so they have few rows."""
 FINE = 4
 """The search ends if a size that does not fit is smaller by at most this part of one that fits."""
 
@@ -159,6 +162,9 @@ class FittingSizes:
     def __init__(self, builder: TrialBuilder) -> None:
         self.builder = builder
         self.usual, self.unusual = builder.sizings()
+        self.is_large = bool(self.usual) and self._elements(self.usual[0]) >= LARGE
+        if self.is_large:
+            self.usual = [sizing for sizing in self.usual if sizing.rows <= MOST_LARGE_ROWS]
         self.windows = WindowSizes(builder.model, builder.signature)
         self.too_small: dict[Sizing, str] = {}
         """A node without a window, for each size that is too small."""

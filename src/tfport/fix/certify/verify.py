@@ -252,7 +252,8 @@ class _Verifier:
     def _ask_own_in_turn(self, trial: Trial) -> list[TrialOutcome]:
         """For a runner whose generators do not go on from one trial to the next, as those of a session do."""
         graph = self.before.model.graph
-        if not any(each.has_any(DRAWS) for each in (graph, *graph.library.functions.values())):
+        graphs = (graph, *graph.library.functions.values())
+        if _is_repeatable(self.before) or not any(each.has_any(DRAWS) for each in graphs):
             return self._ask_own(trial)
         session = OwnSession(self.before, self.registry)
         return [session.ask(trial) for _ in range(2)]
