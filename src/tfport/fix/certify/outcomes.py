@@ -2,12 +2,13 @@
 
 A model may amplify rounding errors, usually with large inputs, until they are beyond any tolerance. Then its
 own outputs change as much if its inputs change in the last bit. A difference of that size is not counted, if
-most trials agree without it.
+it is small beside the numbers of the output, or most trials agree without it.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -27,8 +28,10 @@ Nudged = Callable[[Trial], list[TrialOutcome]]
 ROUNDING = 32.0
 """Rounding errors are larger by up to about this factor than those of the inputs alone: the error of a sum
 grows with the square root of the number of its terms, and a layer sums up to a thousand."""
+SMALL = 1e-3
+"""The part of the largest number of an output up to which rounding errors are small."""
 MOST_UNSTABLE = 3
-"""At most one of this many trials may differ by rounding errors."""
+"""At most one of this many trials may differ by rounding errors that are not small."""
 
 
 class OutcomeComparer:
@@ -135,6 +138,7 @@ class _RoundingErrors:
         self._nudged = nudged
         self._most = most
         self._outcomes: dict[str, list[TrialOutcome]] = {}
+        self._large: Counter[str] = Counter()
 
     def explain(
         self,
@@ -146,8 +150,8 @@ class _RoundingErrors:
         tolerance: Tolerance,
     ) -> bool:
         """Whether a difference may be one of rounding; the trial is noted."""
-        unstable = comparison.unstable.get(name, [])
-        if difference.problem or difference.worst is None or len(unstable) >= self._most:
+        is_large = difference.absolute > SMALL * difference.largest
+        if difference.problem or difference.worst is None or (is_large and self._large[name] >= self._most):
             return False
         if trial.name not in self._outcomes:
             self._outcomes[trial.name] = self._nudged(trial)
@@ -159,7 +163,8 @@ class _RoundingErrors:
         largest = max((worst.excess for worst in own if worst is not None), default=0.0)
         if not difference.worst.excess <= ROUNDING * largest or math.isinf(largest):
             return False
-        comparison.unstable[name] = [*unstable, trial.name]
+        self._large[name] += is_large
+        comparison.unstable.setdefault(name, []).append(trial.name)
         return True
 
 

@@ -28,7 +28,8 @@ from tfport.runtime.select_signature import DEFAULT
 from tfport.startup.dataclass import replace
 
 SECONDS = 60.0
-"""The time of the original for the generated trials of a signature; further ones are skipped and reported."""
+"""The processor time of the original for the generated trials of a signature; further ones are skipped and
+reported. A busy machine must not make a comparison weaker."""
 ENOUGH = 3
 """If the original accepts this many sizes, unusual ones are not tried."""
 Tried = tuple[Trial, TrialOutcome]
@@ -86,14 +87,14 @@ class TrialPlan:
             return []
 
     def _generated(self, builder: TrialBuilder) -> Iterator[Tried]:
-        end = time.monotonic() + SECONDS
+        end = time.thread_time() + SECONDS
         attempts = Attempts(builder, self.ask)
         taken: list[Sizing] = []
         sizes = FittingSizes(builder)
         for sizing in itertools.chain(sizes.usual, sizes.unusual, sizes.larger()):
             if len(taken) >= ENOUGH and sizing not in sizes.usual:
                 break
-            if time.monotonic() > end:
+            if time.thread_time() > end:
                 self.left_out.append(f"{builder.signature.name}: more sizes (out of time)")
                 break
             if not sizes.fit(sizing):
@@ -105,7 +106,7 @@ class TrialPlan:
             self.left_out.append(f"{builder.signature.name}: {sizes.words()}")
         taken = taken or [sizing for sizing in sizes.usual if sizing not in sizes.too_small]
         for profile in builder.profiles() if builder.signature.inputs and taken else ():
-            if time.monotonic() > end:
+            if time.thread_time() > end:
                 self.left_out.append(f"{builder.signature.name}: `{profile.name}` (out of time)")
                 continue
             few = sizes.is_large or len(taken) < 2

@@ -118,6 +118,7 @@ class _Verifier:
         self.registry = registry
         self.progress = progress
         self.trials: list[Trial] = []
+        self._nudged: OwnSession | None = None
         self.references: dict[str, list[TrialOutcome]] = {}
         """The outcomes of the original for all trials, by runner."""
         for signature in self.before.signatures.values():
@@ -246,8 +247,9 @@ class _Verifier:
         """The original with inputs that are changed in the last bit, twice."""
         if not _is_repeatable(self.before):
             return []
-        session = OwnSession(self.before, self.registry)
-        return [session.ask(nudged_trial(trial, seed)) for seed in range(2)]
+        if self._nudged is None:
+            self._nudged = OwnSession(self.before, self.registry)
+        return [self._nudged.ask(nudged_trial(trial, seed)) for seed in range(2)]
 
     def _ask_own_in_turn(self, trial: Trial) -> list[TrialOutcome]:
         """For a runner whose generators do not go on from one trial to the next, as those of a session do."""
