@@ -5,14 +5,14 @@
     python tools/lite_export_evidence.py export           tfport, with its comparison in LiteRT
     python tools/lite_export_evidence.py export_flex      the same with `--allow-flex`
     python tools/lite_export_evidence.py compare PYTHON   run what all wrote on ten inputs
-    python tools/lite_export_evidence.py page                     write docs/evidence/lite_export.md
+    python tools/lite_export_evidence.py page             write docs/evidence/lite_export.md
 
 `compare` asks the original in the TensorFlow of a Python whose interpreter has the Flex delegate, for files
 with Flex ops; LiteRT, beside tfport, runs the others.
 
 Each conversion is a process of its own, whose time and peak memory are measured. The models are those that
-`tools/real_models.py` downloaded: SavedModels and frozen graphs. docs/evidence/lite_export.json has the
-results.
+`tools/real_models.py` downloaded, SavedModels and frozen graphs, and those of the public repositories in
+`tools/lite_export_repositories.toml`, also Keras files. docs/evidence/lite_export.json has the results.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import json
 import os
 import random
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -37,6 +38,7 @@ ROOT = Path(__file__).parent.parent
 DATA = Path(os.environ.get("EVIDENCE", ROOT / "docs" / "evidence" / "lite_export.json"))
 EARLIER, COUNT, SECONDS = (41, 42), 40, 300
 """The seeds of earlier draws, whose models are left out, and how many each drew."""
+DRAW = 3
 REPOSITORIES = Path(__file__).with_name("lite_export_repositories.toml")
 FILES = Path(os.environ.get("EVIDENCE_FILES", tempfile.gettempdir())) / "lite_export_files"
 """Where the written files stay, for `compare`."""
@@ -191,13 +193,15 @@ def save(name: str, side: str, result: dict[str, Any]) -> None:
     with open(DATA.with_suffix(".lock"), "w") as lock:  # several sides may run at the same time
         fcntl.flock(lock, fcntl.LOCK_EX)
         every = results()
-        every.setdefault(name, {})[side] = result
+        every.setdefault(name, {"draw": DRAW})[side] = result
         DATA.write_text(json.dumps(every, indent=1, sort_keys=True) + "\n")
 
 
 # Ten inputs
 
 SIDES = ("export", "export_flex", "convert", "flex")
+PAIR = ("export", "convert")
+SLOWER = 1.05
 INPUTS = 10
 WORKER = Path(__file__).with_name("lite_export_worker.py")
 
@@ -281,7 +285,7 @@ def compare(python: str) -> None:
         both |= ask(sys.executable, {**job, "files": others, "tensorflow": False})
         save(name, "compared", both)
         if "export" in others and "convert" in others:
-            pair = {side: others[side] for side in ("export", "convert")}
+            pair = {side: others[side] for side in PAIR}
             save(
                 name, "speed", ask(sys.executable, {**job, "files": pair, "tensorflow": False, "speed": True})
             )
@@ -301,49 +305,96 @@ def outcome(side: str, result: dict[str, Any]) -> str:
 
 def page() -> None:
     every = results()
+    drawn = {name: row for name, row in every.items() if row.get("draw") == DRAW}
+    earlier = {name: row for name, row in every.items() if name not in drawn}
+    lines = [
+        "# Export to TensorFlow Lite",
+        "",
+        "`tools/lite_export_evidence.py` gives published models to `tfport export -o model.tflite` and to",
+        "TensorFlow 2.21's converter. tfport's time and memory include the comparison of the file with the",
+        "model, in its own runtime and in LiteRT 2.3.0; a file whose outputs differ is not written.",
+        "`lite_export.json` has the reasons of all refusals. *s* is processor time, because the machine had",
+        "much other work; a conversion is stopped after five minutes of the clock.",
+        "",
+        "## Models of the third draw",
+        "",
+        f"{len(drawn)} models that no earlier draw used: the SavedModels and frozen graphs of packages that",
+        "were left, and models of public repositories drawn with a seed that was committed before any was",
+        "looked at (`tools/lite_export_repositories.toml`). Before anything was changed, tfport wrote",
+        f"**{sum(_is_written('first', row) for row in drawn.values())}**.",
+        "",
+        *_summary(drawn, "cpu"),
+        *_table(drawn, "cpu"),
+        "",
+        "## Models of the second draw",
+        "",
+        "Recorded before the changes that the third draw led to; *s* is wall-clock time.",
+        "",
+        *_summary(earlier, "seconds"),
+        *_table(earlier, "seconds"),
+    ]
+    (DATA.with_suffix(".md")).write_text("\n".join(lines) + "\n")
+
+
+def _summary(every: dict[str, Any], clock: str) -> Iterator[str]:
+    """What each side wrote, and how the files of both compare."""
     wrote = {side: [n for n, row in every.items() if _is_written(side, row)] for side in SIDES}
-    with_flex = set(wrote["export"]) | set(wrote["export_flex"])
     both = [every[name] for name in wrote["export"] if name in wrote["convert"]]
+    only = [sum(n not in wrote[other] for n in wrote[side]) for side, other in (PAIR, PAIR[::-1])]
     differ = sum(
         outcome("export", row["export"]).endswith("differ") for row in every.values() if "export" in row
     )
     compared = [row["compared"] for row in every.values() if "compared" in row]
     missing = sum(not row["original"].startswith("TensorFlow") for row in compared)
-    lines = [
-        "# Export to TensorFlow Lite",
-        "",
-        "`tools/lite_export_evidence.py` draws SavedModels and frozen graphs from the published models, none",
-        "of an earlier draw, and gives each to `tfport export -o model.tflite` and to TensorFlow 2.21's",
-        "converter, both also with Flex ops (`--allow-flex`, `SELECT_TF_OPS`). tfport's time includes the",
-        "comparison of the file with the model, in its own runtime and in LiteRT 2.3.0; a file whose outputs",
-        "differ is not written. `lite_export.json` has the reasons of all refusals. The machine had much",
-        "other work: times are rough.",
-        "",
-        f"Of {len(every)} tfport wrote {len(wrote['export'])}, and {len(with_flex)} with Flex ops;",
-        f"the converter {len(wrote['convert'])}, and {len(wrote['flex'])} with Flex ops. tfport did not",
-        f"write {differ} because the outputs differ.",
-        "",
-        f"On the {len(both)} that both wrote without Flex ops: time {_ratio(both, 'seconds')}, peak memory",
-        f"{_ratio(both, 'megabytes')}, file size {_ratio(both, 'size')} (tfport / converter, median).",
-        "",
-        "Ten inputs each, beside the original in TensorFlow 2.18.1. LiteRT 2.3.0 runs the files, and",
-        "TensorFlow 2.18.1, whose wheel has the Flex delegate, those with Flex ops. TensorFlow 2.18.1 could",
-        f"not load {missing} of the originals; their files are compared with tfport's answers. Outputs of",
-        "files without signatures, which the converter makes of frozen graphs, are taken in their order.",
-        "",
-        "| | run | alike |",
-        "|---|---|---|",
-        *(f"| {side} | {_count(compared, side)} | {_count(compared, side, 'alike')} |" for side in SIDES),
-        "",
-        "| model | tfport | with Flex | converter | with Flex | s | s | MB | MB | bytes | bytes |",
-        "|---|---|---|---|---|---|---|---|---|---|---|",
-    ]
+    yield f"Of {len(every)} tfport wrote {len(wrote['export'])} and the converter {len(wrote['convert'])};"
+    yield f"{only[0]} only tfport, {only[1]} only the converter. tfport did not write {differ} because the"
+    yield "outputs differ."
+    if any("flex" in row for row in every.values()):
+        more = len(wrote["export"]) + len(wrote["export_flex"])
+        yield f"With Flex ops (`--allow-flex`, `SELECT_TF_OPS`): {more} and {len(wrote['flex'])}."
+    yield ""
+    yield f"On the {len(both)} that both wrote, tfport / converter, median: time {_ratio(both, clock)}, peak"
+    yield f"memory {_ratio(both, 'megabytes')}, file size {_ratio(both, 'size')}."
+    if speeds := [speed for row in both if (speed := _speed(row)) is not None]:
+        within = sum(speed <= SLOWER for speed in speeds)
+        middle = statistics.median(speeds)
+        yield f"A run in LiteRT takes {middle:.2f} of the time of the converter's file (median of {len(speeds)},"
+        yield f"from {min(speeds):.2f} to {max(speeds):.2f}; {within} at most {SLOWER}): one thread, in turns in one"
+        yield "process."
+    yield ""
+    yield "Ten inputs each, beside the original in TensorFlow 2.18.1. LiteRT 2.3.0 runs the files, and"
+    yield "TensorFlow 2.18.1, whose wheel has the Flex delegate, those with Flex ops. TensorFlow 2.18.1 could"
+    yield f"not load {missing} of the originals; their files are compared with tfport's answers. Outputs of"
+    yield "files without signatures, which the converter makes of frozen graphs, are taken in their order."
+    yield ""
+    yield "| | run | alike |"
+    yield "|---|---|---|"
+    for side in SIDES:
+        if ran := _count(compared, side):
+            yield f"| {side} | {ran} | {_count(compared, side, 'alike')} |"
+    yield ""
+
+
+def _table(every: dict[str, Any], clock: str) -> Iterator[str]:
+    sides = [side for side in SIDES if any(side in row for row in every.values())]
+    titles = {"export": "tfport", "convert": "converter"}
+    numbers = ["s", "s", "MB", "MB", "bytes", "bytes", "run"]
+    header = ["model", *(titles.get(side, "with Flex") for side in sides), *numbers]
+    yield f"| {' | '.join(header)} |"
+    yield f"|{'---|' * len(header)}"
     for name, row in sorted(every.items()):
-        cells = [_cell(side, row) for side in SIDES]
-        pair = [row.get(side, {}) for side in ("export", "convert")]
-        numbers = [f"{p.get(key, 0):,.0f}" for key in ("seconds", "megabytes", "size") for p in pair]
-        lines.append(f"| {name} | {' | '.join([*cells, *numbers])} |")
-    (DATA.with_suffix(".md")).write_text("\n".join(lines) + "\n")
+        pair = [row.get(side, {}) for side in PAIR]
+        cells = [f"{p.get(clock, 0):,.1f}" for p in pair]
+        cells += [f"{p.get(key, 0):,.0f}" for key in ("megabytes", "size") for p in pair]
+        speed = _speed(row)
+        cells.append("" if speed is None else f"{speed:.2f}")
+        yield f"| {name} | {' | '.join([*(_cell(side, row) for side in sides), *cells])} |"
+
+
+def _speed(row: dict[str, Any]) -> float | None:
+    """The time of a run of tfport's file, divided by that of the converter's."""
+    times = [row.get("speed", {}).get(side) for side in PAIR]
+    return times[0] / times[1] if all(isinstance(t, float) and t for t in times) else None
 
 
 def _is_written(side: str, row: dict[str, Any]) -> bool:
@@ -366,8 +417,8 @@ def _cell(side: str, row: dict[str, Any]) -> str:
 
 
 def _ratio(rows: list[dict[str, Any]], key: str) -> str:
-    ratios = sorted(row["export"][key] / max(row["convert"][key], 1e-9) for row in rows)
-    return f"{ratios[len(ratios) // 2]:.2f}" if ratios else "-"
+    ratios = [row["export"][key] / max(row["convert"][key], 1e-9) for row in rows]
+    return f"{statistics.median(ratios):.2f}" if ratios else "-"
 
 
 if __name__ == "__main__":
