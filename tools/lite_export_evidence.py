@@ -358,9 +358,9 @@ def _summary(every: dict[str, Any], clock: str) -> Iterator[str]:
     if speeds := [speed for row in both if (speed := _speed(row)) is not None]:
         within = sum(speed <= SLOWER for speed in speeds)
         middle = statistics.median(speeds)
-        yield f"A run in LiteRT takes {middle:.2f} of the time of the converter's file (median of {len(speeds)},"
-        yield f"from {min(speeds):.2f} to {max(speeds):.2f}; {within} at most {SLOWER}): one thread, in turns in one"
-        yield "process."
+        yield f"A run in LiteRT takes {middle:.2f} of the time of the converter's file (median of"
+        yield f"{len(speeds)}, from {min(speeds):.2f} to {max(speeds):.2f}; {within} at most {SLOWER}), in one thread"
+        yield "and in turns in one process."
     yield ""
     yield "Ten inputs each, beside the original in TensorFlow 2.18.1. LiteRT 2.3.0 runs the files, and"
     yield "TensorFlow 2.18.1, whose wheel has the Flex delegate, those with Flex ops. TensorFlow 2.18.1 could"
