@@ -359,8 +359,8 @@ def _summary(every: dict[str, Any], clock: str) -> Iterator[str]:
         within = sum(speed <= SLOWER for speed in speeds)
         middle = statistics.median(speeds)
         yield f"A run in LiteRT takes {middle:.2f} of the time of the converter's file (median of"
-        yield f"{len(speeds)}, from {min(speeds):.2f} to {max(speeds):.2f}; {within} at most {SLOWER}), in one thread"
-        yield "and in turns in one process."
+        yield f"{len(speeds)}, from {min(speeds):.2f} to {max(speeds):.2f}; {within} at most {SLOWER}), in one"
+        yield "thread and in turns in one process."
     yield ""
     yield "Ten inputs each, beside the original in TensorFlow 2.18.1. LiteRT 2.3.0 runs the files, and"
     yield "TensorFlow 2.18.1, whose wheel has the Flex delegate, those with Flex ops. TensorFlow 2.18.1 could"

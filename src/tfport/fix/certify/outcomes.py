@@ -26,8 +26,8 @@ RunAgain = Callable[[Trial], list[TrialOutcome]]
 Nudged = Callable[[Trial], list[TrialOutcome]]
 """Runs the original with inputs that are changed in the last bit; none if that says nothing."""
 ROUNDING = 32.0
-"""Rounding errors are larger by up to this factor than those of the inputs alone: four deviations, and the part
-of the root of the number of products in a sum that `rounded_model` measured, for three thousand products."""
+"""Rounding errors are larger by up to this factor than those of the inputs alone: four deviations, and what
+`rounded_model` measured for sums, a part of the root of the number of products; here three thousand."""
 SMALL = 1e-3
 """The part of the largest number of an output up to which rounding errors are small."""
 MOST_UNSTABLE = 3
