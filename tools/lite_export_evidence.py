@@ -357,10 +357,10 @@ def _summary(every: dict[str, Any], clock: str) -> Iterator[str]:
     yield f"memory {_ratio(both, 'megabytes')}, file size {_ratio(both, 'size')}."
     if speeds := [speed for row in both if (speed := _speed(row)) is not None]:
         within = sum(speed <= SLOWER for speed in speeds)
-        middle = statistics.median(speeds)
+        least, middle, most = (f(speeds) for f in (min, statistics.median, max))
         yield f"A run in LiteRT takes {middle:.2f} of the time of the converter's file (median of"
-        yield f"{len(speeds)}, from {min(speeds):.2f} to {max(speeds):.2f}; {within} at most {SLOWER}), in one"
-        yield "thread and in turns in one process."
+        yield f"{len(speeds)}, from {least:.2f} to {most:.2f}; {within} at most {SLOWER}), in one thread and in"
+        yield "turns in one process."
     yield ""
     yield "Ten inputs each, beside the original in TensorFlow 2.18.1. LiteRT 2.3.0 runs the files, and"
     yield "TensorFlow 2.18.1, whose wheel has the Flex delegate, those with Flex ops. TensorFlow 2.18.1 could"

@@ -15,7 +15,7 @@ import time
 
 import numpy as np
 
-SECONDS, FEWEST, MOST = 8.0, 5, 400
+SECONDS, FEWEST, MOST = 3.0, 5, 400
 """Of the processor for the runs of both files; and runs of each."""
 
 
