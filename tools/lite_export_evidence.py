@@ -359,7 +359,7 @@ def _summary(every: dict[str, Any], clock: str) -> Iterator[str]:
         within = sum(speed <= SLOWER for speed in speeds)
         least, middle, most = (f(speeds) for f in (min, statistics.median, max))
         yield f"A run in LiteRT takes {middle:.2f} of the time of the converter's file (median of"
-        yield f"{len(speeds)}, from {least:.2f} to {most:.2f}; {within} at most {SLOWER}), in one thread and in"
+        yield f"{len(speeds)}, from {least:.2f} to {most:.2f}; {within} at most {SLOWER}): one thread, in"
         yield "turns in one process."
     yield ""
     yield "Ten inputs each, beside the original in TensorFlow 2.18.1. LiteRT 2.3.0 runs the files, and"
