@@ -1,18 +1,18 @@
 """Compare `tfport export -o model.tflite` with TensorFlow's converter on published models drawn at random.
 
-    python tools/lite_export_evidence.py convert PYTHON [COUNT]   the converter of the TensorFlow of a Python
-    python tools/lite_export_evidence.py flex PYTHON [COUNT]      the same with `SELECT_TF_OPS`
-    python tools/lite_export_evidence.py export [COUNT]           tfport, with its comparison in LiteRT
-    python tools/lite_export_evidence.py export_flex [COUNT]      the same with `--allow-flex`
-    python tools/lite_export_evidence.py compare PYTHON [COUNT]   run what all wrote on ten inputs
-    python tools/lite_export_evidence.py page                     write docs/evidence/lite_export.md
+    python tools/lite_export_evidence.py convert PYTHON   the converter of the TensorFlow of a Python
+    python tools/lite_export_evidence.py flex PYTHON      the same with `SELECT_TF_OPS`
+    python tools/lite_export_evidence.py export           tfport, with its comparison in LiteRT
+    python tools/lite_export_evidence.py export_flex      the same with `--allow-flex`
+    python tools/lite_export_evidence.py compare PYTHON   run what all wrote on ten inputs
+    python tools/lite_export_evidence.py page             write docs/evidence/lite_export.md
 
 `compare` asks the original in the TensorFlow of a Python whose interpreter has the Flex delegate, for files
 with Flex ops; LiteRT, beside tfport, runs the others.
 
 Each conversion is a process of its own, whose time and peak memory are measured. The models are those that
-`tools/real_models.py` downloaded: SavedModels and frozen graphs. docs/evidence/lite_export.json has the
-results.
+`tools/real_models.py` downloaded, SavedModels and frozen graphs, and those of the public repositories in
+`tools/lite_export_repositories.toml`, also Keras files. docs/evidence/lite_export.json has the results.
 """
 
 from __future__ import annotations
@@ -22,10 +22,13 @@ import json
 import os
 import random
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,16 +36,20 @@ import real_models
 
 ROOT = Path(__file__).parent.parent
 DATA = Path(os.environ.get("EVIDENCE", ROOT / "docs" / "evidence" / "lite_export.json"))
-EARLIER, SEED, COUNT, SECONDS = 41, 42, 40, 300
-"""The seed of an earlier draw, whose models are left out, and that of this one."""
+EARLIER, COUNT, SECONDS = (41, 42), 40, 300
+"""The seeds of earlier draws, whose models are left out, and how many each drew."""
+DRAW = 3
+REPOSITORIES = Path(__file__).with_name("lite_export_repositories.toml")
 FILES = Path(os.environ.get("EVIDENCE_FILES", tempfile.gettempdir())) / "lite_export_files"
 """Where the written files stay, for `compare`."""
 KINDS = ("saved_model", "graph_def")
 CONVERT = r"""
 import json, sys
 import tensorflow as tf
-path, output, flex, signature, inputs, outputs = json.loads(sys.argv[1])
-if inputs is None:
+kind, path, output, flex, signature, inputs, outputs = json.loads(sys.argv[1])
+if kind == "keras":
+    converter = tf.lite.TFLiteConverter.from_keras_model(tf.keras.models.load_model(path, compile=False))
+elif kind == "saved_model":
     converter = tf.lite.TFLiteConverter.from_saved_model(path, signature_keys=[signature])
 else:
     if path.endswith("pbtxt"):
@@ -57,8 +64,8 @@ open(output, "wb").write(converter.convert())
 """
 
 
-def sample(count: int) -> list[tuple[str, str, Path]]:
-    """The kind, the name and the path of models, drawn from all that are there."""
+def sample() -> list[tuple[str, str, Path]]:
+    """The kind, the name and the path of the models that no earlier draw used."""
     rows = sorted(
         (kind, str(package.folder / path))
         for package in real_models.packages()
@@ -66,10 +73,22 @@ def sample(count: int) -> list[tuple[str, str, Path]]:
         for kind, path in package.models
         if kind in KINDS
     )
-    seen = set(random.Random(EARLIER).sample(rows, min(COUNT, len(rows))))
-    rows = [row for row in rows if row not in seen]
-    drawn = sorted(random.Random(SEED).sample(rows, min(COUNT, len(rows))))[:count]
-    return [(kind, str(Path(path).relative_to(real_models.CACHE)), Path(path)) for kind, path in drawn]
+    for seed in EARLIER:
+        seen = set(random.Random(seed).sample(rows, COUNT))
+        rows = [row for row in rows if row not in seen]
+    rows += [(kind, str(path)) for kind, path in repository_models() if path.exists()]
+    return [(kind, str(Path(path).relative_to(real_models.CACHE)), Path(path)) for kind, path in rows]
+
+
+def repository_models() -> Iterator[tuple[str, Path]]:
+    """Models of public repositories, in the folder `repositories` beside those of packages."""
+    for file, repositories in tomllib.loads(REPOSITORIES.read_text())["files"].items():
+        for repository in repositories:
+            path = real_models.CACHE / "repositories" / repository.replace("/", "+") / file
+            if path.name == "saved_model.pb":
+                yield "saved_model", path.parent
+            else:
+                yield "graph_def" if path.suffix == ".pb" else "keras", path
 
 
 def ends(path: Path) -> tuple[str, list[str], list[str]]:
@@ -99,10 +118,10 @@ def print_ends(path: Path) -> None:
 def measured(command: list[str], output: Path) -> dict[str, Any]:
     """Run a command; the time, the peak memory, the size of what it wrote, and the end of what it said."""
     began = time.monotonic()
+    env = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
+    env.pop("PYTHONDONTWRITEBYTECODE", None)  # installed packages have their bytecode
     with tempfile.TemporaryFile() as said:
-        process = subprocess.Popen(
-            command, stdout=said, stderr=subprocess.STDOUT, env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
-        )
+        process = subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT, env=env)
         while True:
             ended, status, usage = os.wait4(process.pid, os.WNOHANG)
             if ended:
@@ -125,15 +144,15 @@ def measured(command: list[str], output: Path) -> dict[str, Any]:
 
 def reason(text: str) -> str:
     """The last line that names an error, without paths of this machine."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    lines = [line.strip() for line in text.splitlines() if line.strip() and "oneDNN" not in line]
     named = [line for line in lines if re.search(r"differ|[Ee]rror|^tfport: ", line)]
     last = (named or lines or [""])[0 if named and "differ" in named[0] else -1]
     return re.sub(r"(/[^\s:]+)+:? ?", "", last).removeprefix("tfport: ")[:300]
 
 
-def run(side: str, count: int, python: str) -> None:
+def run(side: str, python: str) -> None:
     """Convert all models by one of the sides; what was written stays in FILES."""
-    for kind, name, path in sample(count):
+    for kind, name, path in sample():
         output = file_of(side, name)
         if side in results().get(name, {}):
             continue
@@ -150,8 +169,7 @@ def run(side: str, count: int, python: str) -> None:
             chosen += ["--allow-flex"] if side == "export_flex" else []
             command = [sys.executable, "-m", "tfport", "export", str(path), "-o", str(output), *chosen]
         else:
-            tensors = (inputs, outputs) if kind == "graph_def" else (None, None)
-            asked = [str(path), str(output), side == "flex", signature or None, *tensors]
+            asked = [kind, str(path), str(output), side == "flex", signature or None, inputs, outputs]
             command = [python, "-c", CONVERT, json.dumps(asked)]
         save(name, side, {**measured(command, output), "kind": kind})
         print(name, side, flush=True)
@@ -162,6 +180,11 @@ def file_of(side: str, name: str) -> Path:
     return FILES / f"{name.replace('/', '+')}.{side}.tflite"
 
 
+def trials_of(name: str) -> Path:
+    """Where the inputs for both sides are."""
+    return file_of("trials", name).with_suffix(".pickle")
+
+
 def results() -> dict[str, Any]:
     return json.loads(DATA.read_text()) if DATA.exists() else {}
 
@@ -170,104 +193,17 @@ def save(name: str, side: str, result: dict[str, Any]) -> None:
     with open(DATA.with_suffix(".lock"), "w") as lock:  # several sides may run at the same time
         fcntl.flock(lock, fcntl.LOCK_EX)
         every = results()
-        every.setdefault(name, {})[side] = result
+        every.setdefault(name, {"draw": DRAW})[side] = result
         DATA.write_text(json.dumps(every, indent=1, sort_keys=True) + "\n")
 
 
 # Ten inputs
 
 SIDES = ("export", "export_flex", "convert", "flex")
+PAIR = ("export", "convert")
+SLOWER = 1.05
 INPUTS = 10
-WORKER = r"""
-import json, pickle, sys
-import numpy as np
-
-job = json.loads(sys.argv[1])
-trials = pickle.load(open(job["trials"], "rb"))
-
-def ask_original(tf, o):
-    if o["kind"] == "saved_model":
-        loaded = tf.saved_model.load(o["path"])
-        call = loaded.signatures[o["signature"]]
-        fed = lambda feeds: {k: tf.constant(v) for k, v in feeds.items()}
-        return lambda feeds: {k: v.numpy() for k, v in call(**fed(feeds)).items()}
-    graph = tf.compat.v1.GraphDef()
-    if o["path"].endswith("pbtxt"):
-        from google.protobuf import text_format
-        text_format.Parse(open(o["path"]).read(), graph)
-    else:
-        graph.ParseFromString(open(o["path"], "rb").read())
-    session = tf.compat.v1.Session(graph=tf.Graph())
-    with session.graph.as_default():
-        tf.import_graph_def(graph, name="")
-    def ask(feeds):
-        fed = {n + ":0": feeds[k] for n, k in zip(o["inputs"], o["input_names"])}
-        return dict(zip(o["output_names"], session.run([n + ":0" for n in o["outputs"]], fed)))
-    return ask
-
-def ask_file(module, content, o):
-    def ask(feeds):
-        interpreter = module.Interpreter(model_content=content)
-        keys = list(interpreter.get_signature_list())
-        if keys:
-            return interpreter.get_signature_runner(keys[0])(**feeds)
-        details = interpreter.get_input_details()
-        for name, key in zip(o["inputs"], o["input_names"]):
-            at = next(d["index"] for d in details if d["name"].split(":")[0] == name)
-            interpreter.resize_tensor_input(at, feeds[key].shape)
-        interpreter.allocate_tensors()
-        for name, key in zip(o["inputs"], o["input_names"]):
-            at = next(d["index"] for d in details if d["name"].split(":")[0] == name)
-            interpreter.set_tensor(at, feeds[key])
-        interpreter.invoke()
-        outputs = zip(o["output_names"], interpreter.get_output_details())
-        return {k: interpreter.get_tensor(d["index"]) for k, d in outputs}
-    return ask
-
-def differs(a, b):
-    a, b = np.asarray(a), np.asarray(b)
-    if a.shape != b.shape:
-        return f"shape {a.shape}, expected {b.shape}"
-    if b.dtype.kind not in "fc":
-        a, b = (x.astype(object) if x.dtype.kind in "SU" else x for x in (a, b))
-        return "" if (a == b).all() else "not equal"
-    finite = np.isfinite(b)
-    largest = np.abs(b[finite]).max(initial=0)
-    apart = np.abs(a[finite] - b[finite])
-    is_alike = (apart <= 1e-4 * largest + 1e-3 * np.abs(b[finite])).all()
-    return "" if is_alike else f"by {apart.max():.3g} of {largest:.3g}"
-
-out = {}
-if job["tensorflow"]:
-    import tensorflow as module_tf
-    module = module_tf.lite
-    try:
-        ask = ask_original(module_tf, job["original"])
-        for feeds, expected in trials:
-            first, second = ask(feeds), ask(feeds)
-            expected.update({k: first[k] for k in expected if k in first})
-            for k in list(expected):
-                if k in second and differs(first[k], second[k]):
-                    del expected[k]
-        pickle.dump(trials, open(job["trials"], "wb"))
-        out["original"] = "TensorFlow " + module_tf.__version__
-    except Exception as error:
-        out["original"] = "not run: " + str(error)[:200]
-else:
-    from ai_edge_litert import interpreter as module
-for side, path in job["files"].items():
-    try:
-        ask = ask_file(module, open(path, "rb").read(), job["original"])
-        wrong = ""
-        for feeds, expected in trials:
-            answer = ask(feeds)
-            found = (k + " " + d for k, b in expected.items() if (d := differs(answer[k], b)))
-            wrong = wrong or next(found, "")
-        out[side] = "differs: " + wrong if wrong else "alike, " + str(len(trials)) + " inputs"
-    except Exception as error:
-        out[side] = "fails: " + str(error)[:200]
-print("RESULT" + json.dumps(out))
-"""
+WORKER = Path(__file__).with_name("lite_export_worker.py")
 
 
 def make_trials(path: Path, name: str, to: Path) -> None:
@@ -305,42 +241,54 @@ def _tensors(specs: Any) -> dict[str, str]:
     return {spec.tensors[0].removesuffix(":0"): name for name, spec in specs.items()}
 
 
-def compare(count: int, python: str) -> None:
-    for kind, name, path in sample(count):
+def original_of(kind: str, name: str, path: Path) -> dict[str, Any] | str:
+    """The original as the worker takes it, with the inputs that both get; or why there are none."""
+    signature, inputs, outputs = ends(path)
+    command = [sys.executable, __file__, "trials", str(path), signature, str(trials_of(name))]
+    made = subprocess.run(command, capture_output=True, text=True)
+    if made.returncode:
+        return f"no inputs: {made.stderr.splitlines()[-1][:200]}"
+    names = json.loads(made.stdout)
+    return {
+        "path": str(path),
+        "kind": kind,
+        "signature": signature,
+        "inputs": inputs,
+        "outputs": outputs,
+        "input_names": [names[0].get(tensor, tensor) for tensor in inputs],
+        "output_names": [names[1].get(tensor, tensor) for tensor in outputs],
+    }
+
+
+def ask(python: str, job: dict[str, Any]) -> dict[str, Any]:
+    done = subprocess.run([python, str(WORKER), json.dumps(job)], capture_output=True, text=True)
+    answer = [line for line in done.stdout.splitlines() if line.startswith("RESULT")]
+    return (
+        json.loads(answer[0][6:]) if answer else dict.fromkeys(job["files"], f"crashed ({done.returncode})")
+    )
+
+
+def compare(python: str) -> None:
+    for kind, name, path in sample():
         found = results().get(name, {})
         written = {s: str(file_of(s, name)) for s in SIDES if found.get(s, {}).get("size")}
         if not written or "compared" in found:
             continue
-        signature, inputs, outputs = ends(path)
-        trials = file_of("trials", name).with_suffix(".pickle")
-        command = [sys.executable, __file__, "trials", str(path), signature, str(trials)]
-        made = subprocess.run(command, capture_output=True, text=True)
-        if made.returncode:
-            save(name, "compared", {"original": f"no inputs: {made.stderr.splitlines()[-1][:200]}"})
+        original = original_of(kind, name, path)
+        if isinstance(original, str):
+            save(name, "compared", {"original": original})
             continue
-        names = json.loads(made.stdout)
-        input_names = [names[0].get(tensor, tensor) for tensor in inputs]
-        output_names = [names[1].get(tensor, tensor) for tensor in outputs]
-        original = {"path": str(path), "kind": kind, "signature": signature, "inputs": inputs,
-                    "outputs": outputs, "input_names": input_names, "output_names": output_names}  # fmt: skip
         with_flex = {side: file for side, file in written.items() if b"Flex" in Path(file).read_bytes()}
         others = {side: file for side, file in written.items() if side not in with_flex}
-        both = {}
-        for interpreter, files in ((python, with_flex), (sys.executable, others)):
-            job = {
-                "trials": str(trials),
-                "original": original,
-                "files": files,
-                "tensorflow": interpreter == python,
-            }
-            done = subprocess.run(
-                [interpreter, "-c", WORKER, json.dumps(job)], capture_output=True, text=True
-            )
-            answer = [line for line in done.stdout.splitlines() if line.startswith("RESULT")]
-            both |= (
-                json.loads(answer[0][6:]) if answer else dict.fromkeys(files, f"crashed ({done.returncode})")
-            )
+        job = {"trials": str(trials_of(name)), "original": original}
+        both = ask(python, {**job, "files": with_flex, "tensorflow": True})
+        both |= ask(sys.executable, {**job, "files": others, "tensorflow": False})
         save(name, "compared", both)
+        if "export" in others and "convert" in others:
+            pair = {side: others[side] for side in PAIR}
+            save(
+                name, "speed", ask(sys.executable, {**job, "files": pair, "tensorflow": False, "speed": True})
+            )
         print(name, both, flush=True)
 
 
@@ -357,49 +305,96 @@ def outcome(side: str, result: dict[str, Any]) -> str:
 
 def page() -> None:
     every = results()
+    drawn = {name: row for name, row in every.items() if row.get("draw") == DRAW}
+    earlier = {name: row for name, row in every.items() if name not in drawn}
+    lines = [
+        "# Export to TensorFlow Lite",
+        "",
+        "`tools/lite_export_evidence.py` gives published models to `tfport export -o model.tflite` and to",
+        "TensorFlow 2.21's converter. tfport's time and memory include the comparison of the file with the",
+        "model, in its own runtime and in LiteRT 2.3.0; a file whose outputs differ is not written.",
+        "`lite_export.json` has the reasons of all refusals. *s* is processor time, because the machine had",
+        "much other work; a conversion is stopped after five minutes of the clock.",
+        "",
+        "## Models of the third draw",
+        "",
+        f"{len(drawn)} models that no earlier draw used: the SavedModels and frozen graphs of packages that",
+        "were left, and models of public repositories drawn with a seed that was committed before any was",
+        "looked at (`tools/lite_export_repositories.toml`). Before anything was changed, tfport wrote",
+        f"**{sum(_is_written('first', row) for row in drawn.values())}**.",
+        "",
+        *_summary(drawn, "cpu"),
+        *_table(drawn, "cpu"),
+        "",
+        "## Models of the second draw",
+        "",
+        "Recorded before the changes that the third draw led to; *s* is wall-clock time.",
+        "",
+        *_summary(earlier, "seconds"),
+        *_table(earlier, "seconds"),
+    ]
+    (DATA.with_suffix(".md")).write_text("\n".join(lines) + "\n")
+
+
+def _summary(every: dict[str, Any], clock: str) -> Iterator[str]:
+    """What each side wrote, and how the files of both compare."""
     wrote = {side: [n for n, row in every.items() if _is_written(side, row)] for side in SIDES}
-    with_flex = set(wrote["export"]) | set(wrote["export_flex"])
     both = [every[name] for name in wrote["export"] if name in wrote["convert"]]
+    only = [sum(n not in wrote[other] for n in wrote[side]) for side, other in (PAIR, PAIR[::-1])]
     differ = sum(
         outcome("export", row["export"]).endswith("differ") for row in every.values() if "export" in row
     )
     compared = [row["compared"] for row in every.values() if "compared" in row]
     missing = sum(not row["original"].startswith("TensorFlow") for row in compared)
-    lines = [
-        "# Export to TensorFlow Lite",
-        "",
-        "`tools/lite_export_evidence.py` draws SavedModels and frozen graphs from the published models, none",
-        "of an earlier draw, and gives each to `tfport export -o model.tflite` and to TensorFlow 2.21's",
-        "converter, both also with Flex ops (`--allow-flex`, `SELECT_TF_OPS`). tfport's time includes the",
-        "comparison of the file with the model, in its own runtime and in LiteRT 2.3.0; a file whose outputs",
-        "differ is not written. `lite_export.json` has the reasons of all refusals. The machine had much",
-        "other work: times are rough.",
-        "",
-        f"Of {len(every)} tfport wrote {len(wrote['export'])}, and {len(with_flex)} with Flex ops;",
-        f"the converter {len(wrote['convert'])}, and {len(wrote['flex'])} with Flex ops. tfport did not",
-        f"write {differ} because the outputs differ.",
-        "",
-        f"On the {len(both)} that both wrote without Flex ops: time {_ratio(both, 'seconds')}, peak memory",
-        f"{_ratio(both, 'megabytes')}, file size {_ratio(both, 'size')} (tfport / converter, median).",
-        "",
-        "Ten inputs each, beside the original in TensorFlow 2.18.1. LiteRT 2.3.0 runs the files, and",
-        "TensorFlow 2.18.1, whose wheel has the Flex delegate, those with Flex ops. TensorFlow 2.18.1 could",
-        f"not load {missing} of the originals; their files are compared with tfport's answers. Outputs of",
-        "files without signatures, which the converter makes of frozen graphs, are taken in their order.",
-        "",
-        "| | run | alike |",
-        "|---|---|---|",
-        *(f"| {side} | {_count(compared, side)} | {_count(compared, side, 'alike')} |" for side in SIDES),
-        "",
-        "| model | tfport | with Flex | converter | with Flex | s | s | MB | MB | bytes | bytes |",
-        "|---|---|---|---|---|---|---|---|---|---|---|",
-    ]
+    yield f"Of {len(every)} tfport wrote {len(wrote['export'])} and the converter {len(wrote['convert'])};"
+    yield f"{only[0]} only tfport, {only[1]} only the converter. tfport did not write {differ} because the"
+    yield "outputs differ."
+    if any("flex" in row for row in every.values()):
+        more = len(wrote["export"]) + len(wrote["export_flex"])
+        yield f"With Flex ops (`--allow-flex`, `SELECT_TF_OPS`): {more} and {len(wrote['flex'])}."
+    yield ""
+    yield f"On the {len(both)} that both wrote, tfport / converter, median: time {_ratio(both, clock)}, peak"
+    yield f"memory {_ratio(both, 'megabytes')}, file size {_ratio(both, 'size')}."
+    if speeds := [speed for row in both if (speed := _speed(row)) is not None]:
+        within = sum(speed <= SLOWER for speed in speeds)
+        least, middle, most = (f(speeds) for f in (min, statistics.median, max))
+        yield f"A run in LiteRT takes {middle:.2f} of the time of the converter's file (median of"
+        yield f"{len(speeds)}, from {least:.2f} to {most:.2f}; {within} at most {SLOWER}): one thread, in"
+        yield "turns in one process."
+    yield ""
+    yield "Ten inputs each, beside the original in TensorFlow 2.18.1. LiteRT 2.3.0 runs the files, and"
+    yield "TensorFlow 2.18.1, whose wheel has the Flex delegate, those with Flex ops. TensorFlow 2.18.1 could"
+    yield f"not load {missing} of the originals; their files are compared with tfport's answers. Outputs of"
+    yield "files without signatures, which the converter makes of frozen graphs, are taken in their order."
+    yield ""
+    yield "| | run | alike |"
+    yield "|---|---|---|"
+    for side in SIDES:
+        if ran := _count(compared, side):
+            yield f"| {side} | {ran} | {_count(compared, side, 'alike')} |"
+    yield ""
+
+
+def _table(every: dict[str, Any], clock: str) -> Iterator[str]:
+    sides = [side for side in SIDES if any(side in row for row in every.values())]
+    titles = {"export": "tfport", "convert": "converter"}
+    numbers = ["s", "s", "MB", "MB", "bytes", "bytes", "run"]
+    header = ["model", *(titles.get(side, "with Flex") for side in sides), *numbers]
+    yield f"| {' | '.join(header)} |"
+    yield f"|{'---|' * len(header)}"
     for name, row in sorted(every.items()):
-        cells = [_cell(side, row) for side in SIDES]
-        pair = [row.get(side, {}) for side in ("export", "convert")]
-        numbers = [f"{p.get(key, 0):,.0f}" for key in ("seconds", "megabytes", "size") for p in pair]
-        lines.append(f"| {name} | {' | '.join([*cells, *numbers])} |")
-    (DATA.with_suffix(".md")).write_text("\n".join(lines) + "\n")
+        pair = [row.get(side, {}) for side in PAIR]
+        cells = [f"{p.get(clock, 0):,.1f}" for p in pair]
+        cells += [f"{p.get(key, 0):,.0f}" for key in ("megabytes", "size") for p in pair]
+        speed = _speed(row)
+        cells.append("" if speed is None else f"{speed:.2f}")
+        yield f"| {name} | {' | '.join([*(_cell(side, row) for side in sides), *cells])} |"
+
+
+def _speed(row: dict[str, Any]) -> float | None:
+    """The time of a run of tfport's file, divided by that of the converter's."""
+    times = [row.get("speed", {}).get(side) for side in PAIR]
+    return times[0] / times[1] if all(isinstance(t, float) and t for t in times) else None
 
 
 def _is_written(side: str, row: dict[str, Any]) -> bool:
@@ -422,18 +417,18 @@ def _cell(side: str, row: dict[str, Any]) -> str:
 
 
 def _ratio(rows: list[dict[str, Any]], key: str) -> str:
-    ratios = sorted(row["export"][key] / max(row["convert"][key], 1e-9) for row in rows)
-    return f"{ratios[len(ratios) // 2]:.2f}" if ratios else "-"
+    ratios = [row["export"][key] / max(row["convert"][key], 1e-9) for row in rows]
+    return f"{statistics.median(ratios):.2f}" if ratios else "-"
 
 
 if __name__ == "__main__":
     match sys.argv[1:]:
-        case ["convert" | "flex" as side, python, *count]:
-            run(side, int(count[0]) if count else COUNT, python)
-        case ["export" | "export_flex" as side, *count]:
-            run(side, int(count[0]) if count else COUNT, sys.executable)
-        case ["compare", python, *count]:
-            compare(int(count[0]) if count else COUNT, python)
+        case ["convert" | "flex" as side, python]:
+            run(side, python)
+        case ["export" | "export_flex" as side]:
+            run(side, sys.executable)
+        case ["compare", python]:
+            compare(python)
         case ["trials", path, signature, to]:
             make_trials(Path(path), signature, Path(to))
         case ["ends", path]:

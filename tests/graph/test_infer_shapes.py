@@ -3,7 +3,7 @@
 import pytest
 from tests.recorded_models import graph
 
-from tfport.graph.infer_shapes import infer_shapes, node_shapes
+from tfport.graph.infer_shapes import FedShapes, infer_shapes, node_shapes
 from tfport.graph.shapes import UNKNOWN, Shape
 
 X = "x = Placeholder() {dtype=float32, shape=(?, 4, 6)}\n"
@@ -32,6 +32,21 @@ CASES = [  # nodes after x: float32(?, 4, 6)                                    
     ('y = Einsum(x, x) {N=2, T=float32, equation="bij,bkj->bik"}', (None, 4, 4)),
     ("y = MyOwn(x) {T=float32}", None),
 ]
+
+
+def test_shapes_for_different_sizes_of_a_fed_value():
+    made = graph(f"""{X}{const("s", -1, 24)}
+        r = Reshape(x, s) {{T=float32, Tshape=int32}}
+        y = Neg(r) {{T=float32}}
+        z = Neg(y) {{T=float32}}
+    """)
+    x, seen = made["x"].output(0), []
+    shapes = FedShapes(made, [made["y"]], [x])
+    for rows in (2, 5):
+        shapes.infer({x: (rows, 4, 6)}, lambda node, inputs: seen.append((node.name, inputs[:1])))
+    assert [row for row in seen if row[0] != "x"] == [
+        ("r", [(2, 4, 6)]), ("y", [(2, 24)]), ("r", [(5, 4, 6)]), ("y", [(5, 24)])
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("nodes", "expected"), CASES)

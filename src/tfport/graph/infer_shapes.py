@@ -2,13 +2,14 @@
 
 `node_shapes(node, input_shapes)` are those of one node, such as a builder has just added.
 `infer_shapes(graph)` are those of a whole graph and of the functions that it calls, with the elements of
-small integers (the sizes in a `Shape`, and what is computed from them). What contradicts itself is unknown
+small integers (the sizes in a `Shape`, and what is computed from them); `FedShapes` those for inputs of
+certain sizes. What contradicts itself is unknown
 here: `check` tells what TensorFlow refuses.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from tfport.errors import MalformedGraph
 from tfport.graph.attrs import FunctionRef
@@ -18,7 +19,7 @@ from tfport.graph.op_facts.elements import element_rule_of
 from tfport.graph.op_facts.kinds import ALL_SWITCHES, BRANCHING, ENTERS, EXITS, MERGES, NEXTS, WHILES
 from tfport.graph.op_facts.node_call import INVALID, MOST_ELEMENTS, NodeCall, constant_elements, output_dims
 from tfport.graph.op_facts.rule import Dims, ShapeConflict, merge
-from tfport.graph.reach import in_order
+from tfport.graph.reach import in_order, needed_by
 from tfport.graph.shapes import UNKNOWN, Shape
 
 MOST_DEPTH = 50
@@ -72,6 +73,39 @@ def infer_shapes(graph: Graph) -> InferredShapes:
     return inferred
 
 
+NodeWatcher = Callable[[Node, Sequence["Dims | None"]], None]
+"""Gets each node with the shapes of its inputs, as often as a function is called with other ones."""
+
+
+class FedShapes:
+    """Infers the shapes that some nodes need for different sizes of fed values.
+
+    What does not depend on the fed values is inferred once.
+    """
+
+    def __init__(self, graph: Graph, ends: Iterable[Node], fed: Collection[Value]) -> None:
+        self._graph = graph
+        self._inferred = InferredShapes()
+        self._handles: dict[Value, Dims] = {}
+        needed = needed_by(ends, fed)
+        order = [node for node in _ordered(graph) if node in needed]
+        sources = {value.node for value in fed}
+        depending = dict.fromkeys(node for node in order if node in sources)
+        for node in order:
+            if any(value in fed or value.node in depending for value in node.inputs):
+                depending[node] = None
+        others = [node for node in order if node not in depending]
+        self._depending = list(depending)
+        _Inference({graph: others}).infer(graph, self._inferred, self._handles, 0)
+
+    def infer(self, fed: Mapping[Value, Dims], watch: NodeWatcher) -> None:
+        """Infer the nodes that depend on the fed values; `watch` gets each of them."""
+        inferred, handles = InferredShapes(), dict(self._handles)
+        inferred.dims |= self._inferred.dims
+        inferred.elements |= self._inferred.elements
+        _Inference({self._graph: self._depending}, fed, watch).infer(self._graph, inferred, handles, 0)
+
+
 _Passed = tuple[Dims | None, Dims | None, Dims | None]
 """The shape of an argument, its elements, and the shape of the variable that it is the handle of."""
 _NOTHING: _Passed = (None, None, None)
@@ -89,7 +123,16 @@ def _note(value: Value, known: _Passed, inferred: InferredShapes, handles: dict[
 class _Inference:
     """Infers a graph and what it calls, each function once for the same arguments."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        orders: dict[Graph, list[Node]] | None = None,
+        fed: Mapping[Value, Dims] | None = None,
+        watch: NodeWatcher | None = None,
+    ) -> None:
+        self.orders = orders or {}
+        """The nodes of graphs to look at, each after those that it reads."""
+        self.fed = fed or {}
+        self.watch = watch
         self.loops: dict[Node, _Passed] = {}
         """What is assumed of the Merge at the start of each TF1 loop."""
         self._results: dict[tuple[Function, tuple[_Passed, ...]], list[_Passed]] = {}
@@ -123,8 +166,12 @@ class _Inference:
             inferred.dims.clear()
             inferred.elements.clear()
             return
-        for node in _ordered(graph):
+        if graph not in self.orders:
+            self.orders[graph] = _ordered(graph)
+        for node in self.orders[graph]:
             passed = [self._known(value, inferred, handles) for value in node.inputs]
+            if self.watch is not None:
+                self.watch(node, [known[0] for known in passed])
             for index, known in enumerate(self._outputs(node, passed, depth)):
                 _note(node.output(index), known, inferred, handles)
 
@@ -132,7 +179,7 @@ class _Inference:
         elements = inferred.elements.get(value)
         if elements is None:
             elements = constant_elements(value)
-        return inferred.dims.get(value), elements, handles.get(value)
+        return self.fed.get(value) or inferred.dims.get(value), elements, handles.get(value)
 
     def _outputs(self, node: Node, passed: list[_Passed], depth: int) -> Sequence[_Passed]:
         if (through := _FOLLOWED.get(node.op)) is not None:
@@ -277,9 +324,9 @@ _FOLLOWED: dict[str, Callable[[_Inference, Node, list[_Passed], int], list[_Pass
 }
 
 
-def _ordered(graph: Graph) -> Iterator[Node]:
+def _ordered(graph: Graph) -> list[Node]:
     """The nodes, each after those that it reads; none if the graph has a cycle, which is another finding."""
     try:
-        yield from in_order(graph)
+        return in_order(graph)
     except MalformedGraph:
-        return
+        return []

@@ -3,6 +3,7 @@
 import importlib.util
 
 import pytest
+from tests.fix.certify.models import frozen
 from tests.recorded_models import path_of
 
 import tfport
@@ -34,6 +35,29 @@ def test_the_file_answers_as_the_model(name):
     assert fixed.ok, fixed.verification and fixed.verification.statement
     runners = [runner.name for runner in fixed.verification.runners_used]
     assert len(runners) == 1 + HAS_LITERT
+
+
+IMAGES = """
+    x = Placeholder() {dtype=float32, shape=(?, 5, 6, 2)}
+    axes = Const() {dtype=int32, value=int32(2,)[1, 2]}
+    last = Const() {dtype=int32, value=int32(1,)[-1]}
+    size = Const() {dtype=int32, value=int32(2,)[10, 9]}
+"""
+SINGLE = {
+    "REDUCE_MAX": "y = Max(x, axes) {T=float32, Tidx=int32, keep_dims=false}",
+    "REDUCE_MIN": "y = Min(x, last) {T=float32, Tidx=int32, keep_dims=true}",
+    "RESIZE_BILINEAR": "y = ResizeBilinear(x, size) {T=float32, half_pixel_centers=true}",
+    "RESIZE_NEAREST_NEIGHBOR": "y = ResizeNearestNeighbor(x, size) {T=float32}",
+}
+
+
+@pytest.mark.parametrize("op", SINGLE)
+def test_some_ops_are_single_operators(op):
+    (target,) = resolve_targets("ai-edge-litert==2.3.0")
+    fixed = export_lite(frozen(IMAGES + SINGLE[op]), target, "m.tflite", FixOptions())
+    assert fixed.ok, fixed.verification and fixed.verification.statement
+    (graph,) = fixed.attempt.model.lite.subgraphs
+    assert [node.code.op for node in graph.operators] == [op]
 
 
 def test_signatures_keep_their_names_and_unknown_sizes(tmp_path):

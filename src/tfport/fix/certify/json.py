@@ -131,6 +131,7 @@ def _comparison(comparison: AnswerComparison) -> dict[str, Any]:
         "only_rewritten_answers": comparison.only_rewritten_answers,
         "only_rewritten_refuses": refuses,
         "random": comparison.random,
+        **({"unstable": comparison.unstable} if comparison.unstable else {}),
         "stopped": comparison.stopped,
         "failed": list(comparison.failed.lines()) if comparison.failed is not None else None,
         "outputs": _differences(comparison.outputs),

@@ -67,6 +67,9 @@ class OwnSession:
 
     def words(self) -> list[bytes]:
         """Strings that the model looks for: keys of its tables, and literals of its graph."""
+        inputs = (spec for signature in self.side.signatures.values() for spec in signature.inputs.values())
+        if not any(spec.dtype.base.name == "string" for spec in inputs):
+            return []
         keys = table_words(self._session.state) if self._session is not None else []
         return list(dict.fromkeys([*keys, *graph_words(self.side.model)]))
 

@@ -33,7 +33,7 @@ from tfport.formats.saved_model.warmup import WarmupRequest
 from tfport.graph.dtypes import STRING, DType
 from tfport.graph.model import Model, Signature, TensorSpec
 from tfport.graph.shapes import Shape
-from tfport.startup.dataclass import dataclass
+from tfport.startup.dataclass import dataclass, replace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,6 +57,14 @@ class Trial:
     """Whether no number in it is NaN or infinite."""
     seed: int | None = None
     """The seed of numpy's `default_rng` that made the values; None if they were not generated."""
+
+
+def nudged_trial(trial: Trial, seed: int) -> Trial:
+    """The trial with each floating-point number of its inputs changed in the last bit, up or down."""
+    from tfport.runtime.engines.race import next_to  # few comparisons need it
+
+    arrays = {name: array for name, array in trial.inputs.items() if isinstance(array, np.ndarray)}
+    return replace(trial, inputs=trial.inputs | {name: next_to(a, seed) for name, a in arrays.items()})
 
 
 @dataclass(frozen=True, slots=True)

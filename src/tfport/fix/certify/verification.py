@@ -74,6 +74,9 @@ class AnswerComparison:
     """Names of trials, and why."""
     random: list[str] = field(default_factory=list)
     """Outputs that differ between two runs of the original."""
+    unstable: dict[str, list[str]] = field(default_factory=dict)
+    """Trials by output that differ by no more than rounding: the original's own output changes as much if its
+    inputs change in the last bit."""
     stopped: str = ""
     """Why the rewritten model does not run on the target."""
     runs: int = 1
@@ -109,6 +112,10 @@ def over_runs(runs: Sequence[AnswerComparison]) -> AnswerComparison:
             {t: (t, why) for run in runs for t, why in run.only_rewritten_refuses}.values()
         ),
         random=list(dict.fromkeys(name for run in runs for name in run.random)),
+        unstable={
+            name: list(dict.fromkeys(t for run in runs for t in run.unstable.get(name, ())))
+            for name in dict.fromkeys(name for run in runs for name in run.unstable)
+        },
         runs=len(runs),
         failed=next((run.failed for run in runs if run.failed is not None), None),
     )
@@ -216,6 +223,12 @@ class Verification:
             ]
             if odd:
                 yield f"{signature}: {', '.join(odd)} differs on NaN or infinite inputs ({runner})"
+            for name, inputs in comparison.unstable.items():
+                listed = ", ".join(f"`{trial}`" for trial in inputs)
+                yield (
+                    f"{signature}: {name} differs with inputs {listed} ({runner}) by rounding errors: the "
+                    "original changes about as much if its inputs change in the last bit"
+                )
             if comparison.only_rewritten_answers:
                 trials = count(len(comparison.only_rewritten_answers), "input")
                 yield f"{signature}: accepts {trials} that the original refuses ({runner})"

@@ -23,11 +23,13 @@ from tfport.fix.certify.provenance import own_facts, own_name
 from tfport.fix.certify.runners import ModelSide, OwnSession, RunnerResult, TrialOutcome
 from tfport.fix.certify.tensorflow_runner import live_tensorflow
 from tfport.fix.certify.trial_plan import TrialPlan
-from tfport.fix.certify.trials import GENERATED, Trial, user_trials
+from tfport.fix.certify.trials import GENERATED, Trial, nudged_trial, user_trials
 from tfport.fix.certify.verification import AnswerComparison, TrialRecord, Verification
 from tfport.graph.model import Model
+from tfport.graph.reach import called_by, needed_by
 from tfport.progress_step import ProgressStep
 from tfport.runtime.custom.registry import Registry
+from tfport.runtime.effect_order import READS
 from tfport.runtime.program import DRAWS
 from tfport.startup.dataclass import replace
 
@@ -116,6 +118,7 @@ class _Verifier:
         self.registry = registry
         self.progress = progress
         self.trials: list[Trial] = []
+        self._nudged: OwnSession | None = None
         self.references: dict[str, list[TrialOutcome]] = {}
         """The outcomes of the original for all trials, by runner."""
         for signature in self.before.signatures.values():
@@ -194,7 +197,8 @@ class _Verifier:
         again = self._ask_own_in_turn if own else lambda trial: self._ask_twice(runner, trial)
         answers = [result.outcomes for result in results]
         expected = self.references[reference]
-        self.comparer.compare(runner.name, reference, self.trials, expected, answers, again)
+        nudged = self._ask_nudged if reference == own_name() else lambda trial: []
+        self.comparer.compare(runner.name, reference, self.trials, expected, answers, again, nudged)
 
     def _reference_for(self, runner: OtherRunner, original: RunnerResult) -> str | None:
         """The runner of the original to compare with: the same, unless a target reads it otherwise.
@@ -235,12 +239,23 @@ class _Verifier:
             )
 
     def _ask_own(self, trial: Trial) -> list[TrialOutcome]:
+        if _is_repeatable(self.before):
+            return []
         return [OwnSession(self.before, self.registry).ask(trial) for _ in range(2)]
+
+    def _ask_nudged(self, trial: Trial) -> list[TrialOutcome]:
+        """The original with inputs that are changed in the last bit, twice."""
+        if not _is_repeatable(self.before):
+            return []
+        if self._nudged is None:
+            self._nudged = OwnSession(self.before, self.registry)
+        return [self._nudged.ask(nudged_trial(trial, seed)) for seed in range(2)]
 
     def _ask_own_in_turn(self, trial: Trial) -> list[TrialOutcome]:
         """For a runner whose generators do not go on from one trial to the next, as those of a session do."""
         graph = self.before.model.graph
-        if not any(each.has_any(DRAWS) for each in (graph, *graph.library.functions.values())):
+        graphs = (graph, *graph.library.functions.values())
+        if _is_repeatable(self.before) or not any(each.has_any(DRAWS) for each in graphs):
             return self._ask_own(trial)
         session = OwnSession(self.before, self.registry)
         return [session.ask(trial) for _ in range(2)]
@@ -267,6 +282,20 @@ def _refusal(results: Sequence[RunnerResult], crashes: int) -> str:
     if why and len(results) > 1:
         return f"the process crashed in {crashes} of {len(results)} runs: {why}" if crashes else why
     return why
+
+
+def _is_repeatable(side: ModelSide) -> bool:
+    """Whether a model only computes, or reads variables and tables, so that a second run is the same."""
+    ends = {value.node for s in side.signatures.values() for value in side.model.ends_of(s)}
+    nodes = needed_by(ends)
+    functions = called_by(nodes).values()
+    return not any(
+        node.is_stateful and node.op not in _REPEATABLE for graph in (nodes, *functions) for node in graph
+    )
+
+
+_REPEATABLE = READS | {"VarHandleOp", "HashTableV2", "StatefulPartitionedCall", "Assert"}
+"""Stateful ops that change nothing."""
 
 
 def _first(answers: RunnerResult) -> TrialOutcome:

@@ -213,6 +213,10 @@ CASES = {
     "Slice backwards": (lambda b, x: b.Slice(x, b.ints(3), b.ints(0), b.ints(1), b.ints(-1)), IMAGE),
     "Softsign": one("Softsign"),
     "Tile": (lambda b, x: b.Tile(x, b.ints(2, 1, 3)), (2, 3, 4)),
+    "Tile of an image": (
+        lambda b, x: b.Tile(b.Conv(x, floats(b, 7, 4, 3, 3), None), b.ints(1, 2, 3, 1)),
+        IMAGE,
+    ),
     "TopK": (lambda b, x: b.nodes("TopK", x, b.ints(2), outputs=2)[0], (3, 5)),
     "TopK of the smallest": (
         lambda b, x: b.nodes("TopK", x, b.ints(2), outputs=2, axis=0, largest=0)[0],
@@ -242,6 +246,21 @@ CASES = {
             outputs=3,
             hidden_size=3,
             direction="bidirectional",
+        ),
+        (5, 2, 4),
+    ),
+    "LSTM with hard sigmoids": (
+        lambda b, x: b.nodes(
+            "LSTM",
+            x,
+            floats(b, 1, 12, 4),
+            floats(b, 1, 12, 3),
+            floats(b, 1, 24),
+            outputs=3,
+            hidden_size=3,
+            activations=["HardSigmoid", "Tanh", "HardSigmoid"],
+            activation_alpha=[0.2, 0.25],
+            activation_beta=[0.5, 0.4],
         ),
         (5, 2, 4),
     ),

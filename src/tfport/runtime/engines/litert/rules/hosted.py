@@ -19,6 +19,7 @@ from tfport.graph.dtypes import DType
 from tfport.runtime.engines.litert.island_node import IslandNode, IslandValue, NotInLite, constant_value
 from tfport.runtime.engines.litert.lite_scribe import TYPES, LiteScribe
 from tfport.runtime.engines.litert.rules.elementwise import broadcast
+from tfport.runtime.engines.litert.rules.whole_axes import reduced
 from tfport.runtime.engines.litert.translator import GraphTranslator, shape_value
 from tfport.runtime.hosted import STEP
 from tfport.runtime.ops.tables.table import StaticTable
@@ -274,7 +275,44 @@ def _volume(node: HostedNode, weights: NDArray[Any], x: IslandValue) -> tuple[li
     return [*stated[:-1], int(weights.shape[-2])], "float32"
 
 
-DIRECT = frozenset(["Conv2DBackpropInput", "Conv3DBackpropInputV2"])
+# Largest and smallest elements, whose ONNX nodes differ for NaN, and images of other sizes
+
+
+def largest_element(t: GraphTranslator, node: HostedNode) -> Sequence[IslandValue]:
+    """Max and Min; an operator passes over NaN."""
+    x, axes = node.value(t.out, 0), node.constant(1).reshape(-1)
+    if x.dtype not in REDUCED:
+        raise NotInLite(f"{node.step.op} of {x.dtype}")
+    gone = {int(axis) % len(x.sizes) for axis in axes}
+    if not gone:
+        return [x]
+    op = "REDUCE_MAX" if node.step.op == "Max" else "REDUCE_MIN"
+    return [reduced(t.out, x, op, gone, keep=node.attrs["keep_dims"])]
+
+
+REDUCED = ("float32", "int8", "int16", "int32", "int64", "uint8")
+RESIZED = ("float32", "int8", "int16", "uint8")
+
+
+def resized(t: GraphTranslator, node: HostedNode) -> Sequence[IslandValue]:
+    x, attrs, is_linear = node.value(t.out, 0), node.attrs, node.step.op == "ResizeBilinear"
+    x = t.out.cast(x, "float32") if is_linear else x
+    options = {name: True for name in ("align_corners", "half_pixel_centers") if attrs[name]}
+    if len(x.sizes) != 4 or x.dtype not in RESIZED or len(options) > 1:
+        raise NotInLite(f"{node.step.op} of {x.dtype} with such settings")
+    stated = node.values[1]
+    known = stated.array.tolist() if stated is not None and stated.array is not None else node.sizes(0)[1:3]
+    if list(x.sizes[1:3]) == known and None not in known:
+        return [x]
+    vector = t.out.plain(t.out.cast(node.value(t.out, 1), "int32"))
+    op = "RESIZE_BILINEAR" if is_linear else "RESIZE_NEAREST_NEIGHBOR"
+    sizes = [x.sizes[0], *known, x.sizes[3]]
+    return [t.out.add(op, [t.out.plain(x), vector], sizes, None, x.dtype, **options)]
+
+
+DIRECT = frozenset(
+    ("Conv2DBackpropInput", "Conv3DBackpropInputV2", "Max", "Min", "ResizeBilinear", "ResizeNearestNeighbor")
+)
 """Ops that operators say better than their ONNX nodes do."""
 
 
@@ -372,12 +410,16 @@ RULES: dict[str, HostedRule] = {
     "LookupTableFindV2": table_find,
     "LookupTableSize": table_size,
     "LookupTableSizeV2": table_size,
+    "Max": largest_element,
+    "Min": largest_element,
     "NotEqual": _of_strings(comparison),
     "RandomStandardNormal": random_numbers,
     "RandomUniform": random_numbers,
     "ReadVariableOp": read_variable,
     "Rank": shape,
     "Reshape": _of_strings(reshape),
+    "ResizeBilinear": resized,
+    "ResizeNearestNeighbor": resized,
     "Shape": shape,
     "Size": shape,
     "Squeeze": _of_strings(with_new_axes),

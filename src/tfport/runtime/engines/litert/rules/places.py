@@ -85,7 +85,11 @@ def tile(out: LiteScribe, node: IslandNode) -> IslandValue:
     x = node.first
     vector, counts = vector_of(out, node.value(1))
     sizes = [None if count is None else size * count for size, count in zip(x.sizes, counts, strict=True)]
-    return out.add("TILE", [out.plain(x), vector], sizes, dtype=x.dtype)
+    repeated = [count for count in counts if count is not None]
+    if len(repeated) < len(counts):
+        return out.add("TILE", [out.plain(x), vector], sizes, dtype=x.dtype)
+    lying = out.sizes([repeated[axis] for axis in x.order])
+    return out.add("TILE", [x.tensor, lying], sizes, x.order, x.dtype)
 
 
 def numbers(out: LiteScribe, node: IslandNode) -> IslandValue:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from tfport.formats.lite.records import Subgraph
 from tfport.runtime.engines.litert.island_node import IslandNode, IslandValue, NotInLite, constant_value
 from tfport.runtime.engines.litert.lite_scribe import LiteScribe
-from tfport.runtime.engines.litert.rules.elementwise import broadcast
+from tfport.runtime.engines.litert.rules.elementwise import broadcast, hard_sigmoid
 from tfport.runtime.engines.litert.rules.products import gemm
 from tfport.runtime.size_expression import Number
 from tfport.startup.dataclass import dataclass
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 GATES = {"GRU": 3, "LSTM": 4, "RNN": 1}
 USUAL = {"GRU": ["Sigmoid", "Tanh"], "LSTM": ["Sigmoid", "Tanh", "Tanh"], "RNN": ["Tanh"]}
 ACTIVATIONS = {"Relu": "RELU", "Sigmoid": "LOGISTIC", "Tanh": "TANH"}
+HARD_SIGMOID = "HardSigmoid"
 OPS = tuple(GATES)
+Activation = Callable[[LiteScribe, IslandValue], IslandValue]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,7 @@ class Direction:
     recurrent: NDArray[Any]
     input_bias: NDArray[Any]
     recurrent_bias: NDArray[Any]
-    activations: list[str]
+    activations: list[Activation]
     resets_after: bool
     is_reverse: bool
 
@@ -71,8 +73,10 @@ def _directions(node: IslandNode) -> list[Direction]:
         raise NotInLite(f"{node.op} with limits, coupled gates or another layout")
     if node.optional(7) is not None:
         raise NotInLite(f"{node.op} with peepholes")
-    if any(name not in ACTIVATIONS for name in names):
+    if any(name not in ACTIVATIONS and name != HARD_SIGMOID for name in names):
         raise NotInLite(f"{node.op} with the activations {', '.join(names)}")
+    numbers = [iter(attrs.get(name, ())) for name in ("activation_alpha", "activation_beta")]
+    functions = [_activation(name, *(numbers if name == HARD_SIGMOID else ())) for name in names]
     weights, own = node.value(1).constant(), node.value(2).constant()
     bias = node.known(3)
     if bias is None:
@@ -80,12 +84,21 @@ def _directions(node: IslandNode) -> list[Direction]:
     return [
         Direction(
             node.op, weights[i], own[i], bias[i][: bias.shape[1] // 2], bias[i][bias.shape[1] // 2 :],
-            names[i * len(usual) : (i + 1) * len(usual)],
+            functions[i * len(usual) : (i + 1) * len(usual)],
             bool(attrs.get("linear_before_reset")),
             attrs.get("direction") == "reverse" or i == 1,
         )
         for i in range(count)
     ]  # fmt: skip
+
+
+def _activation(name: str, *numbers: Iterator[float]) -> Activation:
+    """The operators of an activation; a hard sigmoid takes the next of the given numbers."""
+    if name != HARD_SIGMOID:
+        return lambda out, x: out.add(ACTIVATIONS[name], [x.tensor], x.sizes)
+    alpha, beta = (next(own, default) for own, default in zip(numbers, (0.2, 0.5), strict=True))
+    attrs = {"alpha": alpha, "beta": beta}
+    return lambda out, x: hard_sigmoid(out, IslandNode(HARD_SIGMOID, (x,), attrs, 1))
 
 
 def _start(out: LiteScribe, state: IslandValue | None, number: int, batch: Number, units: int) -> IslandValue:
@@ -193,16 +206,16 @@ def _gru(
     out: LiteScribe, direction: Direction, x: IslandValue, before: Sequence[IslandValue]
 ) -> list[IslandValue]:
     (h,), units = before, direction.units
-    gate, new = (ACTIVATIONS[name] for name in direction.activations)
+    gate, new = direction.activations
     own = direction.recurrent
-    both = _of(out, gate, _sum(out, _part(out, x, 0, 2 * units), _product(out, h, own[: 2 * units])))
+    both = gate(out, _sum(out, _part(out, x, 0, 2 * units), _product(out, h, own[: 2 * units])))
     update, reset = _part(out, both, 0, units), _part(out, both, units, units)
     if direction.resets_after:
         bias = direction.recurrent_bias[2 * units :]
         inside = _times(out, reset, _product(out, h, own[2 * units :], bias))
     else:
         inside = _product(out, _times(out, reset, h), own[2 * units :])
-    candidate = _of(out, new, _sum(out, _part(out, x, 2 * units, units), inside))
+    candidate = new(out, _sum(out, _part(out, x, 2 * units, units), inside))
     kept = _times(out, update, broadcast(out, "SUB", [h, candidate]))
     return [_sum(out, candidate, kept)]
 
@@ -211,19 +224,19 @@ def _lstm(
     out: LiteScribe, direction: Direction, x: IslandValue, before: Sequence[IslandValue]
 ) -> list[IslandValue]:
     (h, c), units = before, direction.units
-    gate, new, shown = (ACTIVATIONS[name] for name in direction.activations)
+    gate, new, shown = direction.activations
     total = _sum(out, x, _product(out, h, direction.recurrent))
-    i, o, f = (_of(out, gate, _part(out, total, n * units, units)) for n in range(3))
-    candidate = _of(out, new, _part(out, total, 3 * units, units))
+    i, o, f = (gate(out, _part(out, total, n * units, units)) for n in range(3))
+    candidate = new(out, _part(out, total, 3 * units, units))
     cell = _sum(out, _times(out, f, c), _times(out, i, candidate))
-    return [_times(out, o, _of(out, shown, cell)), cell]
+    return [_times(out, o, shown(out, cell)), cell]
 
 
 def _rnn(
     out: LiteScribe, direction: Direction, x: IslandValue, before: Sequence[IslandValue]
 ) -> list[IslandValue]:
     total = _sum(out, x, _product(out, before[0], direction.recurrent))
-    return [_of(out, ACTIVATIONS[direction.activations[0]], total)]
+    return [direction.activations[0](out, total)]
 
 
 def _product(
@@ -237,10 +250,6 @@ def _product(
 def _part(out: LiteScribe, x: IslandValue, begin: int, length: int) -> IslandValue:
     bounds = [out.ints(0, begin), out.ints(-1, length)]
     return out.add("SLICE", [x.tensor, *bounds], (x.sizes[0], length))
-
-
-def _of(out: LiteScribe, op: str, x: IslandValue) -> IslandValue:
-    return out.add(op, [x.tensor], x.sizes)
 
 
 def _sum(out: LiteScribe, x: IslandValue, y: IslandValue) -> IslandValue:

@@ -10,7 +10,6 @@ import numpy as np
 from tfport.runtime.engines.litert.island_node import IslandNode, IslandValue, NotInLite, constant_value
 from tfport.runtime.engines.litert.lite_scribe import LiteScribe
 from tfport.runtime.engines.litert.rules.elementwise import broadcast, last_axis
-from tfport.runtime.engines.litert.rules.moving import without_axes
 from tfport.runtime.size_expression import SizeExpression
 
 REDUCTIONS = {
@@ -33,20 +32,24 @@ def reduction(out: LiteScribe, node: IslandNode) -> IslandValue:
     if node.op in ("ReduceL2", "ReduceSumSquare"):
         x = out.add("MUL", [x.tensor, x.tensor], x.sizes, x.order, x.dtype)
     op = REDUCTIONS[node.op]
-    result = _reduced(out, x, OF_BOOLS.get(op, op) if x.dtype == "bool" else op, gone)
+    keep = bool(node.attrs.get("keepdims", 1))
+    result = reduced(out, x, OF_BOOLS.get(op, op) if x.dtype == "bool" else op, gone, keep=keep)
     if node.op == "ReduceL2":
         result = out.add("SQRT", [result.tensor], result.sizes, result.order, result.dtype)
-    return result if node.attrs.get("keepdims", 1) else without_axes(out, result, gone)
+    return result
 
 
 def global_mean(out: LiteScribe, node: IslandNode) -> IslandValue:
-    return _reduced(out, node.first, "MEAN", set(range(2, len(node.first.sizes))))
+    return reduced(out, node.first, "MEAN", set(range(2, len(node.first.sizes))))
 
 
-def _reduced(out: LiteScribe, x: IslandValue, op: str, gone: set[int]) -> IslandValue:
-    sizes = [1 if axis in gone else size for axis, size in enumerate(x.sizes)]
+def reduced(out: LiteScribe, x: IslandValue, op: str, gone: set[int], *, keep: bool = True) -> IslandValue:
+    sizes, order = [1 if axis in gone else size for axis, size in enumerate(x.sizes)], x.order
     positions = out.ints(*sorted(x.position(axis) for axis in gone))
-    return out.add(op, [x.tensor, positions], sizes, x.order, x.dtype, keep_dims=True)
+    if not keep:
+        kept = [axis for axis in range(len(x.sizes)) if axis not in gone]
+        sizes, order = [x.sizes[axis] for axis in kept], tuple(kept.index(a) for a in x.order if a in kept)
+    return out.add(op, [x.tensor, positions], sizes, order, x.dtype, keep_dims=keep)
 
 
 def extreme(out: LiteScribe, node: IslandNode) -> IslandValue:
@@ -97,8 +100,8 @@ def normalization(out: LiteScribe, node: IslandNode) -> IslandValue:
     is_instance = node.op == "InstanceNormalization"
     first = 2 if is_instance else node.attrs.get("axis", -1) % rank
     gone = set(range(first, rank))
-    centered = broadcast(out, "SUB", [x, _reduced(out, x, "MEAN", gone)])
-    variance = _reduced(out, broadcast(out, "MUL", [centered, centered]), "MEAN", gone)
+    centered = broadcast(out, "SUB", [x, reduced(out, x, "MEAN", gone)])
+    variance = reduced(out, broadcast(out, "MUL", [centered, centered]), "MEAN", gone)
     epsilon = constant_value(np.array(node.attrs.get("epsilon", 1e-5), np.float32))
     shifted = broadcast(out, "ADD", [variance, epsilon])
     deviation = out.add("SQRT", [shifted.tensor], shifted.sizes, shifted.order)
