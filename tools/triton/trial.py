@@ -215,10 +215,18 @@ def trials(model: Model, signature: str) -> Iterator[Arrays]:
             yield builder.trial(sizing, profile).inputs
 
 
+def reshaped(client: Any, name: str) -> set[str]:
+    """The tensors without sizes of their own, which have one for clients."""
+    config = client.get_model_config(name)
+    found: dict[str, Any] = config if isinstance(config, dict) else json_format.MessageToDict(config.config)
+    return {t["name"] for field in ("input", "output") for t in found[field] if "reshape" in t}
+
+
 def asked(client: Any, kind: Any, name: str, inputs: Mapping[str, Any]) -> Arrays:
-    tensors = []
+    tensors, longer = [], reshaped(client, name)
     for key, value in inputs.items():
         array = np.asarray(value)
+        array = array[..., None] if key in longer or not array.ndim else array
         dtype = "BYTES" if array.dtype.kind in "OSU" else np_to_triton_dtype(array.dtype)
         tensor = kind.InferInput(key, list(array.shape), dtype)
         tensor.set_data_from_numpy(array.astype(object) if dtype == "BYTES" else array)
@@ -228,7 +236,8 @@ def asked(client: Any, kind: Any, name: str, inputs: Mapping[str, Any]) -> Array
     listed = (
         response["outputs"] if isinstance(response, dict) else json_format.MessageToDict(response)["outputs"]
     )
-    return {output["name"]: got.as_numpy(output["name"]) for output in listed}
+    arrays = {output["name"]: got.as_numpy(output["name"]) for output in listed}
+    return {key: array[..., 0] if key in longer else array for key, array in arrays.items()}
 
 
 def differences(outputs: Arrays, expected: Arrays) -> str:
@@ -236,6 +245,7 @@ def differences(outputs: Arrays, expected: Arrays) -> str:
         return f"outputs {sorted(outputs)}, not {sorted(expected)}"
     for name, value in expected.items():
         ours, theirs = np.asarray(outputs[name]), np.asarray(value)
+        ours = ours.reshape(()) if not theirs.ndim and ours.shape == (1,) else ours  # Triton has no scalars
         if ours.shape != theirs.shape:
             return f"`{name}` is {ours.shape}, not {theirs.shape}"
         if theirs.dtype.kind in "OSU":
