@@ -75,7 +75,7 @@ def _structure(nodes: Sequence[Node]) -> Iterator[TfjsUnsupportedNode]:
     by_rows = [node for node in nodes if node.op == SELECT]
     if by_rows:
         shapes = infer_shapes(by_rows[0].graph)
-        by_rows = [node for node in by_rows if _ranks_differ([shapes.shape(v).rank for v in node.inputs[:2]])]
+        by_rows = [node for node in by_rows if is_by_rows(*(shapes.shape(v).rank for v in node.inputs[:2]))]
     from_end = [[node for node in nodes if node.op == op and has_negative_axis(node)] for op in AXES]
     problems = [(in_loops, "boxes from a loop"), (by_rows, "a condition for each row")]
     for op_nodes, what in (*problems, *((op_nodes, "a negative axis") for op_nodes in from_end)):
@@ -91,9 +91,9 @@ def has_negative_axis(node: Node) -> bool:
     return axes is not None and bool((axes.numpy() < 0).any())
 
 
-def _ranks_differ(ranks: Sequence[int | None]) -> bool:
-    condition, values = ranks
-    return condition != values and condition is not None and condition > 0
+def is_by_rows(condition: int | None, values: int | None) -> bool:
+    """Whether the ranks are those of a `Select` with a condition for each row."""
+    return condition == 1 and values != 1
 
 
 def _is_in_loop(node: Node) -> bool:
