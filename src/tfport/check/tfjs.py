@@ -22,6 +22,7 @@ from tfport.check.other_format import OtherFormat
 from tfport.graph.constants import constant
 from tfport.graph.graph import Function, Node
 from tfport.graph.infer_shapes import infer_shapes
+from tfport.graph.inline import is_engine_with_function
 from tfport.graph.reach import needed_by
 from tfport.graph.usage import Usage, usages
 from tfport.registry.resolve import Resolver
@@ -46,7 +47,11 @@ def tfjs_findings(model: CheckedModel, target: Target) -> Iterator[TfjsFinding]:
         )
     source, resolver, seen = target.tfjs, Resolver(), set[str]()
     assert source is not None
-    nodes = [node for node in model.needed_nodes() if node.op not in CONVERTED]
+    nodes = [
+        node
+        for node in model.needed_nodes()
+        if node.op not in CONVERTED and not is_engine_with_function(node)
+    ]
     for unsupported in _structure(nodes):
         unsupported.signatures = sorted(model.signatures)
         yield unsupported.on_target(target)

@@ -291,7 +291,8 @@ def _fits(step: Step) -> bool:
     """Whether at least one window fits into each axis; also if the sizes are not known."""
     attrs, image = step.attrs, step.inputs[0].shape
     layout = DataLayout(attrs.get("data_format", "NHWC"))
-    if attrs["padding"] == "SAME" or image is None or len(image) != layout.rank:
+    # a step that stands for several nodes has no attributes
+    if attrs.get("padding", "SAME") == "SAME" or image is None or len(image) != layout.rank:
         return True
     filter = step.inputs[1].shape if step.op in CONVOLUTIONS else None
     kernel = [attrs["ksize"][axis] for axis in layout.spatial_axes] if step.op in POOLINGS else filter or ()
