@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.fix.structure.test_unwritten_elements import program
 from tests.recorded_models import graph
 
 import tfport
@@ -80,6 +81,33 @@ def test_negative_axes_are_counted_from_the_start():
         if n.op in ("Cumsum", "Transpose")
     }
     assert axes == {"Cumsum": 1, "Transpose": [1, 0]}
+
+
+@pytest.mark.parametrize("shape", [", shape=(?, 2, 2)", ""])
+def test_a_condition_for_each_row_gets_the_other_axes(shape):
+    model = model_of(
+        "c = Placeholder() {dtype=bool, shape=(?)}\n"
+        f"x = Placeholder() {{dtype=float32{shape}}}\n"
+        "n = Neg(x) {T=float32}\n"
+        "y = Select(c, x, n) {T=float32}"
+    )
+    (finding,) = tfport.check(model, on="tfjs==4.22.0").results[0].findings
+    assert "`Select` with a condition for each row" in finding.message
+    result = fixed(model)
+    assert result.verdict == "fixed"
+    assert "Select" not in {node.op for node in result.model.graph}
+    x, c = np.arange(8, dtype=np.float32).reshape(2, 2, 2), np.array([True, False])
+    (y,) = tfport.Session(result.model).run(["y:0"], {"c:0": c, "x:0": x})
+    assert y.tolist() == [x[0].tolist(), (-x[1]).tolist()]
+
+
+def test_elements_that_a_loop_does_not_write_are_appended():
+    result = fixed(tfport.load(program()))
+    assert result.verdict == "fixed"
+    gather = next(node for node in result.model.graph if node.op == "TensorArrayGatherV3")
+    assert gather.inputs[1].node.inputs[1].node.op == "Exit"
+    assert result.model.graph["y"].op == "ConcatV2"
+    assert result.model.graph["y/left"].inputs[0].node.op == "Const"
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,10 @@ def written(model, tmp_path, **options):
     return result, (tmp_path / "m" / "config.pbtxt").read_text()
 
 
+def model_of(text):
+    return Model("m", GRAPH_DEF, MemoryFiles("m", {}), graph(text), pb.MetaGraphDef())
+
+
 def test_a_model_that_onnx_holds(tmp_path):
     model = load("keras_functional")
     result, config = written(model, tmp_path)
@@ -97,15 +101,47 @@ def test_examples_that_affect_each_other_are_no_batch(tmp_path):
         mean = Mean(x, axes) {T=float32, Tidx=int32, keep_dims=true}
         y = Sub(x, mean) {T=float32}
     """
-    model = Model("m", GRAPH_DEF, MemoryFiles("m", {}), graph(text), pb.MetaGraphDef())
-    result, config = written(model, tmp_path)
+    result, config = written(model_of(text), tmp_path)
     assert result.max_batch_size == 0
     assert "dims: [ -1, 4 ]" in config
     assert "dynamic_batching" not in config
 
 
-def test_a_model_with_state_is_no_batch(tmp_path):
-    assert written(load("module"), tmp_path)[0].max_batch_size == 0
+def test_a_model_with_state_is_no_batch_and_has_no_warm_up(tmp_path):
+    result, config = written(load("module"), tmp_path)
+    assert result.max_batch_size == 0
+    assert "kind: KIND_CPU" in config
+    assert "model_warmup" not in config
+
+
+def test_outputs_whose_sizes_depend_on_the_examples_are_no_batch(tmp_path):
+    options = FixOptions(signatures=("classes_only",))
+    result = write_triton_model(load("classifier"), tmp_path, "m", options, PROCESS_WIDE)
+    assert result.max_batch_size == 0
+
+
+def test_a_batch_of_single_elements_has_one_size_for_clients(tmp_path):
+    text = """
+        x = Placeholder() {dtype=float32, shape=(?)}
+        y = Neg(x) {T=float32}
+    """
+    result, config = written(model_of(text), tmp_path)
+    assert result.max_batch_size == 32
+    assert 'name: "x" data_type: TYPE_FP32 dims: [ 1 ] reshape: { shape: [ ] }' in config
+    assert "batch_size: 1" in config
+
+
+def test_a_scalar_has_one_element_for_clients(tmp_path, backend):
+    text = """
+        x = Placeholder() {dtype=float32, shape=()}
+        y = Neg(x) {T=float32}
+    """
+    result, config = written(model_of(text), tmp_path)
+    assert (result.backend, result.max_batch_size) == ("python", 0)
+    assert "`x` is a scalar, which Triton does not support" in result.why_python
+    assert 'name: "x" data_type: TYPE_FP32 dims: [ 1 ] }' in config
+    (answer,) = backend(tmp_path / "m").execute([{"x": Tensor("x", np.array([2], np.float32))}])
+    assert answer.output_tensors()[0].as_numpy().tolist() == [-2.0]
 
 
 def test_names_can_be_changed(tmp_path):

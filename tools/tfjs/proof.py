@@ -177,7 +177,8 @@ def measured(command: list[str], most_seconds: float = MOST_SECONDS) -> tuple[in
 def exported(source: str, kind: str, out: Path) -> tuple[int, dict[str, Any]]:
     command = [sys.executable, "-m", "tfport", "export", source, "--format", kind, "-o", str(out), "--json"]
     code, text, costs = measured(command)
-    refused = {"outcome": REFUSED if code in (1, 2) else "crashed", "reason": _reason(text)}
+    is_refused = code in (1, 2) and "Traceback (most recent" not in text
+    refused = {"outcome": REFUSED if is_refused else "crashed", "reason": _reason(text)}
     return code, {**costs, **({"outcome": WRITTEN} if code == 0 else refused)}
 
 

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tfport.atlas.op_definitions import value_text
-from tfport.atlas.target import Target
+from tfport.atlas.target import OURS, Target
 from tfport.check.compiled.nodes import CompiledFunctions
 from tfport.check.devices import (
     CPU,
@@ -45,6 +45,7 @@ from tfport.graph.attrs import Attr, decode
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Node
 from tfport.graph.graph_outputs import graph_outputs
+from tfport.graph.inline import is_engine_with_function
 from tfport.graph.model import Model
 from tfport.graph.op_facts.kinds import CALLS
 from tfport.graph.reach import called_by, every_node, needed_by
@@ -171,12 +172,15 @@ class CheckedModel:
         """What a target registers for each op of the model; under an empty name, what else matters."""
         ops = dict.fromkeys(usage.op for usage in self._usages_and_calls)
         known: dict[str, object] = {op: self._resolver.registration(op, target.registry) for op in ops}
-        rest = kinds_of_devices(target), fills_defaults_in_functions(target), cannot_lower(target)
+        ours = target.kind == OURS
+        rest = kinds_of_devices(target), fills_defaults_in_functions(target), cannot_lower(target), ours
         return {**known, "": self._numbers.setdefault(rest, len(self._numbers))}
 
     def _answers(self, usage: Usage, target: Target) -> Iterator[Unresolved]:
         """What a target does not resolve in a usage; in a function also if it is called by name."""
         newer, devices = self._newer_types.get(usage, ()), kinds_of_devices(target)
+        if target.kind == OURS and all(map(is_engine_with_function, usage.nodes)):
+            return
         yield from unresolved_usage(usage, target, self._resolver, self.producer, newer)
         if usage.node.graph is not self.model.graph:
             yield from self._by_name(usage, target, devices)

@@ -105,8 +105,11 @@ def confuses_loop_variables(target: Target) -> bool:
 
 
 def reads_unwritten_as_zeros(target: Target) -> bool:
-    """Whether elements of a TensorArray that nothing wrote can be read."""
-    return since(target, "1.5")
+    """Whether elements of a TensorArray that nothing wrote can be read.
+
+    In TensorFlow.js an array has as many elements as were written: stacking all leaves the rest out.
+    """
+    return since(target, "1.5") and target.tfjs is None
 
 
 def normalizes_log_probabilities(target: Target) -> bool:

@@ -22,6 +22,7 @@ from tfport.check.other_format import OtherFormat
 from tfport.graph.constants import constant
 from tfport.graph.graph import Function, Node
 from tfport.graph.infer_shapes import infer_shapes
+from tfport.graph.inline import is_engine_with_function
 from tfport.graph.reach import needed_by
 from tfport.graph.usage import Usage, usages
 from tfport.registry.resolve import Resolver
@@ -46,7 +47,11 @@ def tfjs_findings(model: CheckedModel, target: Target) -> Iterator[TfjsFinding]:
         )
     source, resolver, seen = target.tfjs, Resolver(), set[str]()
     assert source is not None
-    nodes = [node for node in model.needed_nodes() if node.op not in CONVERTED]
+    nodes = [
+        node
+        for node in model.needed_nodes()
+        if node.op not in CONVERTED and not is_engine_with_function(node)
+    ]
     for unsupported in _structure(nodes):
         unsupported.signatures = sorted(model.signatures)
         yield unsupported.on_target(target)
@@ -75,7 +80,7 @@ def _structure(nodes: Sequence[Node]) -> Iterator[TfjsUnsupportedNode]:
     by_rows = [node for node in nodes if node.op == SELECT]
     if by_rows:
         shapes = infer_shapes(by_rows[0].graph)
-        by_rows = [node for node in by_rows if _ranks_differ([shapes.shape(v).rank for v in node.inputs[:2]])]
+        by_rows = [node for node in by_rows if is_by_rows(*(shapes.shape(v).rank for v in node.inputs[:2]))]
     from_end = [[node for node in nodes if node.op == op and has_negative_axis(node)] for op in AXES]
     problems = [(in_loops, "boxes from a loop"), (by_rows, "a condition for each row")]
     for op_nodes, what in (*problems, *((op_nodes, "a negative axis") for op_nodes in from_end)):
@@ -91,9 +96,9 @@ def has_negative_axis(node: Node) -> bool:
     return axes is not None and bool((axes.numpy() < 0).any())
 
 
-def _ranks_differ(ranks: Sequence[int | None]) -> bool:
-    condition, values = ranks
-    return condition != values and condition is not None and condition > 0
+def is_by_rows(condition: int | None, values: int | None) -> bool:
+    """Whether the ranks are those of a `Select` with a condition for each row."""
+    return condition == 1 and values != 1
 
 
 def _is_in_loop(node: Node) -> bool:

@@ -123,6 +123,7 @@ def _tfjs(args: argparse.Namespace) -> int:
 
 def _triton(args: argparse.Namespace) -> int:
     """A folder of a Triton model repository, named after the model."""
+    import re
     from pathlib import Path
 
     from tfport.cli.progress import show_progress
@@ -132,7 +133,8 @@ def _triton(args: argparse.Namespace) -> int:
         raise Error("--for names a TensorFlow release; a model of Triton runs in ONNX Runtime or tfport")
     with show_progress(f"exporting {args.model}"):
         model, registry = load_runnable_model(args)
-        name = Path(args.model.rstrip("/")).stem or "model"
+        # Triton's own clients cannot ask for other names
+        name = re.sub(r"[^\w.-]", "_", Path(args.model.rstrip("/")).stem, flags=re.ASCII) or "model"
         written = write_triton_model(model, args.output, name, options_of(args), registry)
     if args.json:
         from tfport.cli.output import print_json

@@ -36,7 +36,12 @@ from tfport.fix.structure.signature_outputs import (
     feeds_to_placeholders,
     return_inputs_through_identities,
 )
-from tfport.fix.structure.tfjs_form import count_axes_from_start, keep_filling, to_one_graph
+from tfport.fix.structure.tfjs_form import (
+    count_axes_from_start,
+    give_conditions_axes,
+    keep_filling,
+    to_one_graph,
+)
 from tfport.fix.structure.transposes import cancel_transposes
 from tfport.fix.xla_programs import expand_modules
 from tfport.formats.saved_model.signature import SAVED_MODEL
@@ -148,6 +153,7 @@ def attempt(model: Model, target: Target, form: ModelForm, options: FixOptions) 
     adapt_to_release(work.graph, checker, engine.facts, journal, tensors)
     if form is ModelForm.TFJS:
         count_axes_from_start(work, engine.facts, journal)
+        give_conditions_axes(work, engine.facts, journal)
     update_metadata(work, target, producer, journal, flat=form is not ModelForm.AS_IT_IS)
     fetches = answers_of(model, options)
     report = _check(work, target, options, fetches)

@@ -21,7 +21,10 @@ from tfport.fix.structure.functional_ops import StructureRefusal
 from tfport.fix.structure.large_constants import stored_with_variables
 from tfport.fix.structure.prune import prune
 from tfport.fix.structure.session_form import to_session_form
+from tfport.graph.inline import NO_SEGMENT, engine_function
 from tfport.graph.model import Model, Signature
+from tfport.graph.op_facts.kinds import TENSORRT_ENGINE
+from tfport.graph.reach import every_node
 from tfport.graph.save import as_graph_def, as_saved_model, save_model
 from tfport.graph.state import variables
 from tfport.startup.dataclass import replace
@@ -31,7 +34,7 @@ def export_model(
     model: Model, path: str | os.PathLike[str], *, as_graph: bool, options: FixOptions
 ) -> tuple[Model, dict[str, Signature]]:
     """Write a model as a SavedModel, or as one GraphDef; returns the written model and its signatures."""
-    saved = saved_with(model, options)
+    saved = _without_engines(saved_with(model, options))
     stored, tensors = stored_with_variables(as_graph_def(frozen_model(saved)) if as_graph else saved)
     save_model(stored, path, tensors)
     return stored, saved.signatures
@@ -78,6 +81,19 @@ def saved_with(model: Model, options: FixOptions) -> Model:
     names = options.signatures or changes.keep
     saved = _only(saved, names) if names else saved
     return with_signature_changes(saved, changes) if changes else saved
+
+
+def _without_engines(model: Model) -> Model:
+    """The model with calls in place of TensorRT engines, which TensorFlow 2.18 and later do not have."""
+    if not any(node.op == TENSORRT_ENGINE for node in every_node(model.graph)):
+        return model
+    work = model.copy()
+    for node in [node for node in every_node(work.graph) if node.op == TENSORRT_ENGINE]:
+        if (function := engine_function(node)) is None:
+            raise CannotRun(f"{model.where}: `{node.name}` ({node.op}): {NO_SEGMENT}")
+        types = {"Tin": node.attrs["InT"], "Tout": node.attrs["OutT"]}
+        node.become("StatefulPartitionedCall", {"f": function, **types})
+    return work
 
 
 def with_choice_among_changes(options: FixOptions) -> FixOptions:

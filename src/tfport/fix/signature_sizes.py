@@ -90,13 +90,17 @@ def mixed_outputs(
     model: Model, signature: Signature, inputs: Mapping[str, Any], answers: Mapping[str, Any], rows: int
 ) -> list[str]:
     """The outputs in which an example has another answer in a batch than among `rows` examples."""
-    expected = _answers_by_batch(model, signature.name, inputs, rows)
+    parts = _answers_by_batch(model, signature.name, inputs, rows)
     narrowest = narrowest_types(model, signature)
-    return [
-        key
-        for key, answer in answers.items()
-        if not compare(answer, expected[key], Tolerance(narrowest=narrowest.get(key))).alike
-    ]
+
+    def is_mixed(key: str, answer: Any) -> bool:
+        answers_of_key = [np.atleast_1d(part[key]) for part in parts]
+        if len({a.shape[1:] for a in answers_of_key}) > 1:  # sizes that depend on the examples
+            return True
+        expected = np.concatenate(answers_of_key)
+        return not compare(answer, expected, Tolerance(narrowest=narrowest.get(key))).alike
+
+    return [key for key, answer in answers.items() if is_mixed(key, answer)]
 
 
 def _rows(signature: Signature) -> int | None:
@@ -116,12 +120,13 @@ def _same_beside_rows(signature: Signature, inputs: Mapping[str, Any]) -> bool:
     )
 
 
-def _answers_by_batch(model: Model, name: str, inputs: Mapping[str, Any], rows: int) -> dict[str, Any]:
+def _answers_by_batch(
+    model: Model, name: str, inputs: Mapping[str, Any], rows: int
+) -> list[Mapping[str, Any]]:
     """The answers of the original to the same examples, as many at a time as it takes."""
     call = Session(model).signature(name)
     count = len(next(iter(inputs.values())))
-    parts = [
+    return [
         call(**{key: array[start : start + rows] for key, array in inputs.items()})
         for start in range(0, count, rows)
     ]
-    return {key: np.concatenate([np.atleast_1d(part[key]) for part in parts]) for key in parts[0]}

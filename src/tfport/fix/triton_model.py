@@ -68,21 +68,27 @@ def write_triton_model(
     inputs, answers = _trial(saved, session, signature)
     if problems := list(_unknown_ranks(signature, inputs, answers)):
         raise CannotRun(f"{model.where}: {'; '.join(problems)}")
-    has_batch = not _has_effects(session, signature) and _is_batch(saved, signature, inputs, answers)
+    has_effects = _has_effects(session, signature)
+    has_batch = not has_effects and _is_batch(saved, signature, inputs, answers)
     batch = MOST_EXAMPLES if has_batch else 0
     with new_path(Path(repository, name)) as folder:
         folder.mkdir()
         version = folder / "1"
         version.mkdir()
         backend, why = "onnxruntime", ""
+        scalars = [] if batch else _scalars(signature, {**inputs, **answers})
         try:
+            if scalars:
+                raise CannotRun(f"{model.where}: `{scalars[0]}` is a scalar, which Triton does not support")
             export_signature(session, signature, str(version / "model.onnx"))
         except CannotRun as error:
             backend, why = "python", str(error)
             export_model(model, version / "model", as_graph=False, options=options)
-            _write_python_model(folder, version, signature)
+            _write_python_model(folder, version, signature, scalars)
         config = [*_config(name, backend, batch, signature, inputs, answers)]
-        if inputs and _accepts_zeros(session, signature, inputs):
+        # instances do not share variables, and a warm-up would change them
+        config += _instances("KIND_CPU" if has_effects else "KIND_AUTO", backend)
+        if inputs and not has_effects and _accepts_zeros(session, signature, inputs):
             config += _warm_up(signature, inputs, batch)
         (folder / "config.pbtxt").write_text("\n".join(config) + "\n")
     return TritonModel(name, backend, why, batch, signature)
@@ -125,6 +131,12 @@ def _unknown_ranks(
     for name, spec in {**signature.inputs, **signature.outputs}.items():
         if spec.shape.dims is None and name not in {**inputs, **answers}:
             yield f"the rank of `{name}` is not known, and no inputs were found that the model accepts"
+
+
+def _scalars(signature: Signature, arrays: Mapping[str, Any]) -> list[str]:
+    specs = {**signature.inputs, **signature.outputs}
+    found = {name for name, array in arrays.items() if np.ndim(array) == 0}
+    return [name for name, spec in specs.items() if spec.shape.dims == () or name in found]
 
 
 def _has_effects(session: Session, signature: Signature) -> bool:
@@ -180,7 +192,10 @@ def _config(
     yield from _tensors("output", signature.outputs, answers, batch)
     if batch:
         yield "dynamic_batching { }"
-    yield "instance_group [ { count: 1 kind: KIND_AUTO } ]"
+
+
+def _instances(device: str, backend: str) -> Iterator[str]:
+    yield f"instance_group [ {{ count: 1 kind: {device} }} ]"
     if backend == "python":
         yield "# environment.yml has the packages; pack it with conda-pack and name it here:"
         yield '# parameters: { key: "EXECUTION_ENV_PATH", value: { string_value: "…/environment.tar.gz" } }'
@@ -192,15 +207,18 @@ def _tensors(
     for name, spec in specs.items():
         dims = spec.shape.dims if spec.shape.dims is not None else (None,) * np.ndim(arrays[name])
         sizes = [-1 if size is None else size for size in (dims[1:] if batch else dims)]
-        yield f"{field} [ {{ name: {_quoted(name)} data_type: {_type(spec.dtype)} dims: {_list(sizes)} }} ]"
+        # a tensor without sizes has one for clients, as in Triton's own TensorFlow backend
+        described = f"dims: {_list(sizes or [1])}"
+        described += " reshape: { shape: [ ] }" if batch and not sizes else ""
+        yield f"{field} [ {{ name: {_quoted(name)} data_type: {_type(spec.dtype)} {described} }} ]"
 
 
 def _warm_up(signature: Signature, inputs: Mapping[str, Any], batch: int) -> Iterator[str]:
     yield "model_warmup [ {"
     yield '  name: "zeros"'
-    yield f"  batch_size: {1 if batch else 0}"
+    yield "  batch_size: 1"  # Triton skips a warm-up with 0, also for a model without batches
     for name, spec in signature.inputs.items():
-        sizes = np.shape(inputs[name])[1 if batch else 0 :]
+        sizes = np.shape(inputs[name])[1 if batch else 0 :] or (1,)
         value = f"data_type: {_type(spec.dtype)} dims: {_list(sizes)} zero_data: true"
         yield f"  inputs {{ key: {_quoted(name)} value {{ {value} }} }}"
     yield "} ]"
@@ -221,10 +239,16 @@ def _list(sizes: Sequence[int]) -> str:
 # A model of the Python backend
 
 
-def _write_python_model(folder: Path, version: Path, signature: Signature) -> None:
+def _write_python_model(folder: Path, version: Path, signature: Signature, scalars: list[str]) -> None:
     types = {name: str(spec.dtype.numpy) for name, spec in signature.outputs.items()}
     text = MODEL_PY.read_text()
-    for key, value in (("SIGNATURE", signature.name), ("INPUTS", list(signature.inputs)), ("OUTPUTS", types)):
+    values = {
+        "SIGNATURE": signature.name,
+        "INPUTS": list(signature.inputs),
+        "OUTPUTS": types,
+        "SCALARS": scalars,
+    }
+    for key, value in values.items():
         text = text.replace(f"{{{key}}}", repr(value))
     (version / "model.py").write_text(text)
     (folder / "environment.yml").write_text(

@@ -34,6 +34,10 @@ def _target(call: Node) -> FunctionRef | None:
     return target if isinstance(target, FunctionRef) else None
 
 
+NO_SEGMENT = "the graph has the engine but not the function that it was built from"
+"""Why nothing but TensorRT runs a node."""
+
+
 def engine_function(engine: Node) -> FunctionRef | None:
     """The function with the nodes that a TensorRT engine replaced; None if the graph does not have it."""
     target = engine.attrs.get("segment_func")
@@ -43,6 +47,11 @@ def engine_function(engine: Node) -> FunctionRef | None:
         if name and known in engine.graph.library.functions:
             return FunctionRef(known, target.attrs if isinstance(target, FunctionRef) else {})
     return None
+
+
+def is_engine_with_function(node: Node) -> bool:
+    """Whether a node is a TensorRT engine whose function can be called instead."""
+    return node.op == TENSORRT_ENGINE and engine_function(node) is not None
 
 
 def inline(call: Node) -> list[Node]:

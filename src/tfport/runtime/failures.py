@@ -27,6 +27,8 @@ from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Function, Node
+from tfport.graph.inline import NO_SEGMENT
+from tfport.graph.op_facts.kinds import TENSORRT_ENGINE
 from tfport.runtime.engines.engine import EngineFailed
 from tfport.runtime.implementations import OpImplementations
 from tfport.runtime.lower import KERNELS, LOWERINGS, STRUCTURES
@@ -166,6 +168,6 @@ def missing_kernel(
     if not implementations.kernels_of(op) and not implementations.lowerings_of(op):
         if any(catalog.lacks(op) for catalog in (KERNELS, LOWERINGS, STRUCTURES)):
             return f"the index lacks this op, which a module of tfport declares; {STALE}"
-        return "tfport has no kernel for this op"
+        return NO_SEGMENT if op == TENSORRT_ENGINE else "tfport has no kernel for this op"
     types = ", ".join(f"{name}={value}" for name, value in sorted(attrs.items()) if isinstance(value, DType))
     return f"tfport has no kernel for {types or 'these attributes'} ({why_not_lowered})"

@@ -10,6 +10,8 @@ from tfport.check.checked_model import UnresolvedNodes
 from tfport.check.findings.finding import Finding, finding
 from tfport.check.findings.unresolved_nodes import history_of
 from tfport.check.loader_stages import BY_NAME, KERNELS, STRUCTURE
+from tfport.graph.inline import NO_SEGMENT
+from tfport.graph.op_facts.kinds import TENSORRT_ENGINE
 from tfport.registry.kernels import Kernel
 from tfport.registry.unresolved import Question
 
@@ -47,6 +49,8 @@ class NoRuntimeKernel(Finding):
         return cls(provider="TensorFlow" if history.releases else " or ".join(history.providers))
 
     def cause(self) -> str:
+        if self.op == TENSORRT_ENGINE:
+            return NO_SEGMENT
         if not self.provider:
             return "a custom op: no recorded release or add-on has it, and it is not registered here"
         return f"{self.provider} has it, tfport's runtime does not"

@@ -10,7 +10,7 @@ from tfport.fix.rule import EXACT, ROUNDING, Replacement, refuse, rule
 from tfport.graph.building.sizes import rank
 from tfport.graph.dtypes import BOOL, STRING
 from tfport.graph.graph import Node
-from tfport.graph.inline import engine_function
+from tfport.graph.inline import NO_SEGMENT, engine_function
 
 STATEFUL = {
     "StatelessIf": "If",
@@ -31,7 +31,7 @@ def as_native_segment(op: RuleBuilder, n: Node) -> Replacement:
     """A TensorRT engine computes a function that the graph still has, so the function is called instead."""
     function = engine_function(n)
     if function is None:
-        return refuse("the graph has the engine but not the function that it was built from")
+        return refuse(NO_SEGMENT)
     types = {"Tin": n.attrs["InT"], "Tout": n.attrs["OutT"]}
     return op.node("StatefulPartitionedCall", *n.inputs, f=function, **types)
 

@@ -7,8 +7,9 @@
   each sequence, the sum over its steps of log(sum(exp(logits - largest))). The graph subtracts it only if
   decoding a constant shows that the release does not normalize: so it gives the same answer in every release.
 - A loop that ends early leaves elements of a TensorArray unwritten: `dynamic_rnn` of later releases stops
-  after the longest sequence. Stacking them gives zeros, but fails until TensorFlow 1.4. So the written
-  elements are stacked and zeros appended, if the index is the loop's counter: 0, 1, … in each iteration.
+  after the longest sequence. Stacking them gives zeros, but fails until TensorFlow 1.4, and TensorFlow.js
+  leaves them out. So the written elements are stacked and zeros appended, if the index is the loop's counter:
+  0, 1, … in each iteration.
 - The optimizer of TensorFlow 1.9 to 1.12 aborts if a slice in a function does not state attributes that have
   their default values (`check.findings.optimizer`). 1.12 aborts when it lowers a loop in a function that a
   PartitionedCall runs (`check.findings.functions`).
@@ -213,7 +214,11 @@ def _stacked_size(node: Node) -> Value | None:
         return None
     size = indices.inputs[1]
     is_own = size.node.op == "TensorArraySizeV3" and size.node.inputs[0] is node.inputs[0]
-    return size if is_own and size.dtype == INT32 else None
+    if not is_own or size.dtype != INT32:
+        return None
+    array = node.inputs[0].node
+    is_fixed = array.op == "TensorArrayV3" and not array.attrs.get("dynamic_size", False)
+    return array.inputs[0] if is_fixed else size  # for TensorFlow.js the size is what was written
 
 
 def _counter_of(node: Node) -> Node | None:

@@ -1,18 +1,20 @@
 """Convert a flat model to the form of a TensorFlow.js graph model.
 
 A loop that reads variables can be frozen only as part of the graph. What a model runs at load, besides
-filling tables, is about variables, which become constants. Axes are counted from the start.
+filling tables, is about variables, which become constants. Axes are counted from the start, and a condition
+for each row gets the other axes, since TensorFlow.js broadcasts it from the last.
 """
 
 from __future__ import annotations
 
-from tfport.check.tfjs import AXES, has_negative_axis
+from tfport.check.tfjs import AXES, SELECT, has_negative_axis, is_by_rows
 from tfport.fix.facts import Facts
 from tfport.fix.journal import Journal
 from tfport.fix.structure.function_bodies import Site
 from tfport.fix.structure.lower import lower_all
 from tfport.fix.structure.signature_outputs import bypass_op
-from tfport.graph.dtypes import RESOURCE
+from tfport.graph.dtypes import BOOL, INT32, RESOURCE
+from tfport.graph.graph import Node, Value
 from tfport.graph.model import MAIN_OP, Model
 from tfport.graph.op_facts.kinds import FUNCTIONAL
 from tfport.graph.reach import needed_by
@@ -71,3 +73,36 @@ def count_axes_from_start(model: Model, facts: Facts, journal: Journal) -> None:
         node.set_inputs(inputs)
         changed.append((node.name, node.op))
     journal.changed("axes from the start", "Negative axes become the axes that they mean.", changed)
+
+
+def give_conditions_axes(model: Model, facts: Facts, journal: Journal) -> None:
+    """Make each Select with a condition for each row a SelectV2, whose condition has all axes."""
+    changed = []
+    for node in [node for node in model.graph if node.op == SELECT]:
+        condition, values = (facts.rank(value) for value in node.inputs[:2])
+        if is_by_rows(condition, values):
+            node.set_inputs([_with_axes(node, values), *node.inputs[1:]])
+            node.become("SelectV2", node.attrs)
+            changed.append((node.name, SELECT))
+    says = "A condition for each row gets the other axes, and Select becomes SelectV2."
+    journal.changed("conditions with axes", says, changed)
+
+
+def _with_axes(node: Node, rank: int | None) -> Value:
+    """The condition of a Select, with as many axes as its values; their rank is computed if not known."""
+    site, (condition, values, _) = Site.of(node), node.inputs
+    near, sizes = condition.node, {"T": BOOL, "out_type": INT32}
+    rows = site.add("Shape", [condition], sizes, name="rows").output(0)
+    if rank is not None:
+        ones = site.constant([1] * (rank - 1), INT32, near, "ones")
+    else:
+        whole = site.add("Rank", [values], {"T": values.dtype.base}, name="rank").output(0)
+        one = site.constant(1, INT32, near, "one")
+        count = site.add("Sub", [whole, one], {"T": INT32}, name="others").output(0)
+        axis = site.constant(0, INT32, near, "first")
+        vector = site.add("ExpandDims", [count, axis], {"T": INT32, "Tdim": INT32}, name="count").output(0)
+        ones = site.add("Fill", [vector, one], {"T": INT32, "index_type": INT32}, name="ones").output(0)
+    axis = site.constant(0, INT32, near, "axis")
+    joined = {"T": INT32, "N": 2, "Tidx": INT32}
+    shape = site.add("ConcatV2", [rows, ones, axis], joined, name="shape").output(0)
+    return site.add("Reshape", [condition, shape], {"T": BOOL, "Tshape": INT32}, name="condition").output(0)

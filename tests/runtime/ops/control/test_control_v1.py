@@ -1,10 +1,13 @@
 """TF1 control flow: branches and loops made of Switch, Merge, Enter and Exit nodes."""
 
+import numpy as np
 import pytest
 from tests.recorded_models import graph
 from tests.runtime.cases import boolean, check, checks, f32, graph_case, numbers, scalar
+from tests.runtime.programs import session_of
 
 import tfport
+from tfport.errors import Error
 from tfport.graph.build import graph_to_def
 
 COND = """
@@ -193,3 +196,19 @@ def test_tf1_variables_pass_ref_switch_and_ref_select():
     opened.run("init")
     assert [float(opened.run("y:0", {"i:0": scalar(i)})) for i in (0, 1)] == [1, 2]
     assert [float(opened.run("m:0", {"p:0": p})) for p in (True, False)] == [1, -1]
+
+
+@pytest.mark.parametrize("shape", ["", ", shape=(1)", ", shape=()"])
+def test_the_predicate_of_a_switch_is_a_scalar(shape):
+    session = session_of(f"""
+        p = Placeholder() {{dtype=bool{shape}}}
+        x = Placeholder() {{dtype=float32}}
+        s = Switch(x, p) {{T=float32}}
+        n = Neg(s:0) {{T=float32}}
+        y = Merge(n, s:1) {{N=2, T=float32}}
+    """)
+    feeds = {"x:0": np.float32(3), "p:0": np.array([False])}
+    with pytest.raises(Error, match=r"scalar|shape"):
+        session.run(["y:0"], feeds)
+    if "(1)" not in shape:
+        assert session.run(["y:0"], {**feeds, "p:0": np.array(False)})[0] == -3

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tfport.errors import Error, ResourceExhausted
+from tfport.errors import Error, ResourceExhausted, RunFailed
 from tfport.graph.dtypes import BOOL, INT64, DType
 from tfport.runtime.bounds.run_scope import limit_message, limit_name
 from tfport.runtime.engines.engine import Engine
@@ -95,6 +95,23 @@ def as_condition(tracer: Tracer, name: str, operand: Operand) -> Operand:
         return b.Reshape(size, b.ints())  # type: ignore[no-any-return]
 
     return emit(tracer, name, "ToBool", [operand], is_true, (BOOL, ()), lower)
+
+
+def as_predicate(tracer: Tracer, name: str, operand: Operand) -> Operand:
+    """The predicate of a Switch, which must be a scalar, unlike the condition of an If."""
+    if operand.rank == 0:
+        return operand
+
+    def lower(b: Any, x: Operand) -> Operand:
+        raise CannotLower("the predicate is not known to be a scalar")
+
+    return emit(tracer, name, "ToBool", [operand], is_true_scalar, (BOOL, ()), lower)
+
+
+def is_true_scalar(value: Any) -> Any:
+    if np.ndim(value):
+        raise RunFailed(f"the predicate must be a scalar, and has the shape {list(np.shape(value))}")
+    return is_true(value)
 
 
 def is_true(value: Any) -> Any:

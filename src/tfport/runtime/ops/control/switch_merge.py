@@ -26,7 +26,7 @@ from tfport.runtime.ops.control.conditions import Conditions, Literal
 from tfport.runtime.ops.control.functional import is_only_stacked
 from tfport.runtime.ops.control.loop_body import Loop
 from tfport.runtime.ops.control.loops import trace_loop
-from tfport.runtime.ops.control.structure_steps import emit
+from tfport.runtime.ops.control.structure_steps import as_predicate, emit
 from tfport.runtime.order import ControlUnit, is_ordered
 from tfport.runtime.passes.pass_list import run_graph_passes
 from tfport.runtime.passes.programs.repeated_parts import SUPPRESSIONS
@@ -265,7 +265,7 @@ class Branch:
                 *(Operand(INT32, value=np.array(index, np.int32)) for index in indices),
             ]
 
-        condition = _value(tracer, env, self.condition, bindings)
+        condition = as_predicate(tracer, self.name, _value(tracer, env, self.condition, bindings))
         results = choose(
             tracer, self.name, "If", condition, lambda: trace_side(True), lambda: trace_side(False)
         )
