@@ -27,7 +27,8 @@ def difference(path, answers):
     model = keras.models.load_model(path, compile=False)
     recorded = np.load(answers)
     inputs = [recorded[f"x{i}"] for i in range(sum(name[0] == "x" for name in recorded.files))]
-    outputs = model(inputs if len(inputs) > 1 else inputs[0])
+    outputs = model(inputs if len(inputs) > 1 else inputs[0], training=False)
+    outputs = list(outputs.values()) if isinstance(outputs, dict) else outputs
     worst = 0.0
     for i, y in enumerate(outputs if isinstance(outputs, (list, tuple)) else [outputs]):
         expected = recorded[f"y{i}"]
