@@ -97,5 +97,5 @@ class Dialect:
 
     def layer(self, class_name: str) -> KerasObject | None:
         """The layer of a class, by the name of the class or, in files of Keras 3, its public name."""
-        found = self.release.find("layer", class_name)
-        return found or (self.release.exports.get(f"keras.layers.{class_name}") if self.is_3 else None)
+        known = self.release.find("layer", class_name)
+        return known or (self.release.exports.get(f"keras.layers.{class_name}") if self.is_3 else None)
