@@ -5,8 +5,8 @@
 ENVIRONMENTS is a folder of Python environments named after their Keras (`keras-3.15.1` with JAX,
 `tf-keras-2.18.0` with TensorFlow) or TensorFlow (`tensorflow-2.15.1`). A SOURCE is a folder that `models.py`
 filled, named after the release that did. Each file is rewritten for the release of each environment and run
-there by `load.py`: with the backend NumPy, and with JAX where that fails or differs (masked recurrent layers of
-the NumPy backend differ in some releases). The outcomes are written to tests/fix/keras/real_rewrites.json;
+there by `load.py`: with the backend NumPy, and with JAX where that fails or differs (masked recurrent layers
+of the NumPy backend differ in some releases). The outcomes are written to tests/fix/keras/real_rewrites.json;
 records of other pairs stay.
 """
 
