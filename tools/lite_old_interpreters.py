@@ -1,10 +1,11 @@
-"""Run what `tfport export --for tflite-runtime==…` writes in those real interpreters.
+"""Run what `tfport export --for tflite-runtime==…` or `ai-edge-litert==…` writes in those real interpreters.
 
-    python tools/lite_old_interpreters.py PYTHON…     Pythons that have tflite-runtime, each of one release
+    python tools/lite_old_interpreters.py PYTHON…     Pythons that have one of them, each of one release
     python tools/lite_old_interpreters.py page        write docs/evidence/lite_old_interpreters.md
 
-The models are recorded ones and those of published packages (`tools/real_models.py`). The comparison is that
-of every export, with the outputs of the model in tfport's runtime: docs/evidence/lite_old_interpreters.json.
+The models are recorded ones and, for tflite-runtime, those of published packages (`tools/real_models.py`).
+The comparison is that of every export, with the outputs of the model in tfport's runtime:
+docs/evidence/lite_old_interpreters.json. `tfport.fix.tried_releases` lists the releases that ran files.
 """
 
 from __future__ import annotations
@@ -32,15 +33,27 @@ PUBLISHED = (
     "timestamp2vec-1.0.0/timestamp2vec/encoder_VAE",
     "ultrastar-pitch-0.81/ultrastar_pitch/binaries/tf2_256_96_12_astft_pca.model",
 )
-RELEASE = "import pkg_resources as p; print(p.get_distribution('tflite-runtime').version)"
+TFLITE_RUNTIME = "tflite-runtime"
+RELEASE = """
+try:
+    from importlib.metadata import version
+except ImportError:
+    version = lambda name: __import__("pkg_resources").get_distribution(name).version
+for name in ("tflite-runtime", "ai-edge-litert"):
+    try:
+        print(name + "==" + version(name))
+    except Exception:
+        pass
+"""
 
 
-def models() -> dict[str, Path]:
+def models(package: str) -> dict[str, Path]:
     sys.path.insert(0, str(ROOT))
     from tests.recorded_models import path_of
 
+    published = PUBLISHED if package == TFLITE_RUNTIME else ()
     return {name: Path(path_of(name)) for name in RECORDED} | {
-        name: real_models.CACHE / name for name in PUBLISHED
+        name: real_models.CACHE / name for name in published
     }
 
 
@@ -53,7 +66,7 @@ def outcome(path: Path, release: str, python: str) -> str:
     model = tfport.load(path)
     names = list(model.signatures)
     chosen = ("serving_default" if "serving_default" in names else names[0],) if names else None
-    (target,) = resolve_targets(f"tflite-runtime=={release}")
+    (target,) = resolve_targets(release)
     try:
         fixed = export_lite(
             model, target, "m.tflite", FixOptions(signatures=chosen, pythons=(python,), allow_lossy=False)
@@ -62,7 +75,7 @@ def outcome(path: Path, release: str, python: str) -> str:
         return f"refused: {str(error).removeprefix(f'{path}: ')[:200]}"
     if fixed.verification is None:
         return f"refused: {fixed.remaining[0][:200]}"
-    there = [c for c in fixed.verification.comparisons if "tflite-runtime" in c.runner]
+    there = [c for c in fixed.verification.comparisons if release.partition("==")[0] in c.runner]
     stopped = [c.stopped for c in there if c.stopped]
     if stopped:
         return f"not loaded: {stopped[0][:200]}"
@@ -72,8 +85,8 @@ def outcome(path: Path, release: str, python: str) -> str:
 def run(python: str) -> None:
     release = subprocess.run(
         [python, "-c", RELEASE], capture_output=True, text=True, check=True
-    ).stdout.strip()
-    for name, path in models().items():
+    ).stdout.split()[0]
+    for name, path in models(release.partition("==")[0]).items():
         results = json.loads(DATA.read_text()) if DATA.exists() else {}
         results.setdefault(name, {})[release] = found = outcome(path, release, python)
         DATA.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n")
@@ -82,12 +95,12 @@ def run(python: str) -> None:
 
 def page() -> None:
     results = json.loads(DATA.read_text())
-    releases = sorted({r for row in results.values() for r in row}, key=lambda r: [*map(int, r.split("."))])
+    releases = sorted({r for row in results.values() for r in row}, key=_order)
     lines = [
         "# Exports in old interpreters",
         "",
-        "`tools/lite_old_interpreters.py` writes each model with `tfport export --for tflite-runtime==…` and",
-        "runs the file in that release, from the package index. The index has no release before 2.7.0.",
+        "`tools/lite_old_interpreters.py` writes each model with `tfport export --for RELEASE` and runs the",
+        "file in that release, from the package index. The index has no tflite-runtime before 2.7.0.",
         "",
         f"| model | {' | '.join(releases)} |",
         f"|---|{'---|' * len(releases)}",
@@ -96,6 +109,11 @@ def page() -> None:
         f"| {n} | {' | '.join(row.get(r, '-') for r in releases)} |" for n, row in sorted(results.items())
     ]
     DATA.with_suffix(".md").write_text("\n".join(lines) + "\n")
+
+
+def _order(release: str) -> tuple[bool, list[int]]:
+    package, _, version = release.partition("==")
+    return package != TFLITE_RUNTIME, [*map(int, version.split("."))]
 
 
 if __name__ == "__main__":

@@ -18,7 +18,10 @@ TRIED: dict[str, dict[str, str]] = {
         "tensorflow": "2.10.1",
         "tf-keras": "",
     },
-    LITE_FILES: {"ai-edge-litert": "2.3.0"},
+    LITE_FILES: {
+        "ai-edge-litert": "1.0.1 1.1.2 1.2.0 1.3.0 1.4.0 2.0.3 2.1.6 2.2.0 2.3.0",
+        "tflite-runtime": "2.7.0 2.14.0",
+    },
 }
 """Versions by what is written and by package; a TensorFlow stands for its own Keras too."""
 

@@ -21,13 +21,20 @@ try:
         from tensorflow import keras
 except ImportError:
     from tensorflow import keras
+if "TF_USE_LEGACY_KERAS" in os.environ:
+    import tf_keras as keras
+
+IS_TENSORFLOW_1 = "tensorflow" in sys.modules and sys.modules["tensorflow"].__version__.startswith("1.")
+"""It has no tensors outside of sessions."""
 
 
 def difference(path, answers):
     model = keras.models.load_model(path, compile=False)
     recorded = np.load(answers)
     inputs = [recorded[f"x{i}"] for i in range(sum(name[0] == "x" for name in recorded.files))]
-    outputs = model(inputs if len(inputs) > 1 else inputs[0])
+    inputs = inputs if len(inputs) > 1 else inputs[0]
+    outputs = model.predict(inputs) if IS_TENSORFLOW_1 else model(inputs, training=False)
+    outputs = list(outputs.values()) if isinstance(outputs, dict) else outputs
     worst = 0.0
     for i, y in enumerate(outputs if isinstance(outputs, (list, tuple)) else [outputs]):
         expected = recorded[f"y{i}"]

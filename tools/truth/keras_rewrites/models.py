@@ -1,9 +1,10 @@
 """Models whose layers have equal shapes, so that weights in another order load and answer wrongly.
 
-    python models.py FOLDER SUFFIX COUNT        in a Python with a Keras; SUFFIX is .keras or .h5
+    python models.py FOLDER SUFFIX COUNT [plain]     in a Python with a Keras; SUFFIX is .keras or .h5
 
 Each is built from its number: graphs with branches, shared layers, models inside models, recurrent layers,
-attention, convolutions and masks. Inputs and answers of `FOLDER/c07.keras` are in `c07.keras.npz`.
+attention, convolutions and masks. Those that are `plain` have only classes and activations that each release
+of Keras 2 has. Inputs and answers of `FOLDER/c07.keras` are in `c07.keras.npz`.
 """
 
 import os
@@ -24,7 +25,10 @@ except ImportError:
     from tensorflow import keras
 
 L = keras.layers
+IS_PLAIN = sys.argv[4:] == ["plain"]
 ACTIVATIONS = ["elu", "hard_sigmoid", "tanh", "relu", "sigmoid", "linear", "hard_sigmoid"]
+if IS_PLAIN:
+    ACTIVATIONS = [name for name in ACTIVATIONS if name != "hard_sigmoid"]
 
 
 def dense(r, size=8):
@@ -45,13 +49,13 @@ def graph(r, x, count):
         elif kind < 0.78:
             y = L.BatchNormalization()(a)
         elif kind < 0.84:
-            y = L.LayerNormalization()(a)
+            y = L.BatchNormalization()(a) if IS_PLAIN else L.LayerNormalization()(a)
         elif kind < 0.9:
             y = dense(r)(L.Concatenate()([a, b]))
         elif kind < 0.95:
             y = L.Dropout(0.2)(a)
         else:
-            y = a + b if r.random() < 0.5 else a * 0.5
+            y = L.Add()([a, b]) if IS_PLAIN else a + b if r.random() < 0.5 else a * 0.5
         tensors.append(y)
     return tensors
 
@@ -109,7 +113,7 @@ def convolutions(r, number):
     y = L.MaxPooling2D()(L.Add()([a, L.BatchNormalization()(b)]))
     separable = L.SeparableConv2D(4, 3, padding="same")(y)
     z = L.Concatenate()([convolved(y), separable, L.DepthwiseConv2D(3, padding="same")(y)])
-    return keras.Model(x, L.Dense(3, "hard_sigmoid")(L.GlobalAveragePooling2D()(z)))
+    return keras.Model(x, L.Dense(3, ACTIVATIONS[1])(L.GlobalAveragePooling2D()(z)))
 
 
 def masks(r, number):
@@ -123,6 +127,7 @@ def masks(r, number):
 
 KINDS = (branches, branches, branches, branches, two_inputs, inner_models, recurrent, attention, convolutions,
          masks)  # fmt: skip
+PLAIN_KINDS = (branches, two_inputs, inner_models, recurrent, convolutions, masks)
 
 
 def set_weights(model, seed):
@@ -147,7 +152,8 @@ def inputs_of(model, number):
 def main():
     folder, suffix, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
     for number in range(count):
-        model = KINDS[number % len(KINDS)](random.Random(number), number)
+        kinds = PLAIN_KINDS if IS_PLAIN else KINDS
+        model = kinds[number % len(kinds)](random.Random(number), number)
         set_weights(model, number)
         inputs = inputs_of(model, number)
         outputs = model(inputs if len(inputs) > 1 else inputs[0])

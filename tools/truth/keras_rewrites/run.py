@@ -2,11 +2,12 @@
 
     python tools/truth/keras_rewrites/run.py ENVIRONMENTS SOURCE…
 
-ENVIRONMENTS is a folder of Python environments named after their Keras (`keras-3.15.1`, with JAX) or
-TensorFlow (`tensorflow-2.15.1`). A SOURCE is a folder that `models.py` filled, named after the release that
-did. Each file is rewritten for the release of each environment and run there by `load.py`: with the backend
-NumPy, and with JAX where that fails or differs (masked recurrent layers of the NumPy backend differ in some
-releases). The outcomes are written to tests/fix/keras/real_rewrites.json; records of other pairs stay.
+ENVIRONMENTS is a folder of Python environments named after their Keras (`keras-3.15.1` with JAX,
+`tf-keras-2.18.0` with TensorFlow) or TensorFlow (`tensorflow-2.15.1`). A SOURCE is a folder that `models.py`
+filled, named after the release that did. Each file is rewritten for the release of each environment and run
+there by `load.py`: with the backend NumPy, and with JAX where that fails or differs (masked recurrent layers
+of the NumPy backend differ in some releases). The outcomes are written to tests/fix/keras/real_rewrites.json;
+records of other pairs stay.
 """
 
 import argparse
@@ -62,7 +63,10 @@ def loaded(environment: Path, files: dict[Path, Path], backend: str, out: Path) 
         return {}
     out.unlink(missing_ok=True)
     command = [environment / "bin/python", LOAD, out, *pairs]
-    subprocess.run(command, env={**os.environ, "KERAS_BACKEND": backend, "PYTHONPATH": ""}, check=False)
+    variables = {"KERAS_BACKEND": backend, "PYTHONPATH": ""}
+    if environment.name.startswith("tf-keras"):
+        variables["TF_USE_LEGACY_KERAS"] = "1"
+    subprocess.run(command, env={**os.environ, **variables}, check=False)
     if not out.exists():
         return dict.fromkeys(files, f"the backend {backend} cannot be imported")
     values = json.loads(out.read_text())

@@ -1,4 +1,4 @@
-"""How Keras 3 reads the calls of layers in configurations of Keras 1 and 2."""
+"""How Keras 3 reads the calls of layers: those of Keras 1 and 2, and what its first releases mistake."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from tfport.atlas.keras_releases import KerasRelease
 from tfport.check.findings.finding import RUN
-from tfport.check.findings.keras_files import KerasConfigForm, KerasEndlessLoad
+from tfport.check.findings.keras_files import KerasConfigForm, KerasEndlessLoad, KerasWeightsMismatch
 from tfport.check.keras.generation import since_keras_3
 from tfport.check.keras.keras3_objects import Keras3Objects
 from tfport.check.keras.raised import TYPE_ERROR, VALUE_ERROR, Raised
@@ -18,6 +18,13 @@ MODELS = ("Functional", "Model", "Sequential")
 MULTI_HEAD, VALUE = "MultiHeadAttention", "value"
 ATTENTION = ("AdditiveAttention", "Attention", "MultiHeadAttention")
 RECURRENT = ("GRU", "LSTM", "SimpleRNN")
+LISTED_KEYS_SINCE, BINS_STATED_SINCE = "3.2", "3.14"
+"""The first releases that load `x[:, 1]`, and that state the shape of encoded bins."""
+BINS = "Discretization"
+PASSING = ("Concatenate", "Dropout", "Flatten", "Activation", "Add", "Multiply", "Rescaling")
+"""Layers whose results have sizes of their inputs."""
+SIZED = ("Dense", "BatchNormalization", "LayerNormalization")
+"""Layers with weights of the size of their inputs."""
 LEFT_AS_LISTS = "3.10"
 """The first release that leaves tensors by keyword as lists of names and numbers."""
 
@@ -38,6 +45,7 @@ def call_problems(objects: Keras3Objects, stored: Json) -> list[Raised]:
         name = str(layer.get("name"))
         problems += _numbers(objects, layer, name)
         problems += _states(layer, name)
+        problems += _listed_keys(objects, layer, name)
         for history in _histories(layer.get("inbound_nodes")):
             inner, number, *rest = history
             if isinstance(inner, str) and isinstance(number, int) and number >= calls.get(inner, number + 1):
@@ -48,6 +56,8 @@ def call_problems(objects: Keras3Objects, stored: Json) -> list[Raised]:
                 not _fails_later(layer, key) for key in _tensors_by_keyword(rest)
             ):
                 problems.append(_by_keyword(name))
+    if not objects.since(BINS_STATED_SINCE):
+        problems += _misstated_bins(stored)
     return problems
 
 
@@ -104,6 +114,62 @@ def _states(layer: Mapping[str, Json], name: str) -> Iterator[Raised]:
             text = f'Layer "{name}" expects 1 input(s), but {received}'
             what = "a recurrent layer whose states are further inputs"
             yield Raised(VALUE_ERROR, text, KerasConfigForm(layer=name, what=what))
+
+
+def _listed_keys(objects: Keras3Objects, layer: Mapping[str, Json], name: str) -> Iterator[Raised]:
+    """The errors of 3.0 and 3.1 for an index with several parts, which a file has as a list."""
+    if layer.get("class_name") != "GetItem" or objects.since(LISTED_KEYS_SINCE):
+        return
+    nodes = layer.get("inbound_nodes")
+    for node in nodes if isinstance(nodes, list) else ():
+        values = node.get("args") if isinstance(node, Mapping) else None
+        if isinstance(values, list) and len(values) > 1 and isinstance(values[1], list):
+            what = "an index with several parts, which it saves and does not load"
+            yield Raised(VALUE_ERROR, "", KerasConfigForm(layer=name, class_name="GetItem", what=what))
+
+
+def _misstated_bins(stored: list[Json]) -> Iterator[Raised]:
+    """The errors for layers after encoded bins, whose stated shape is that of the numbers before.
+
+    Weights that have the size of this shape do not fit those of the file.
+    """
+    layers = [layer for layer in stored if isinstance(layer, Mapping)]
+    sources = {str(layer.get("name")): _sources(layer.get("inbound_nodes")) for layer in layers}
+    misstated = {str(layer.get("name")) for layer in layers if _encodes_bins(layer)}
+    if not misstated:
+        return
+    by_name = {str(layer.get("name")): layer for layer in layers}
+    waiting = True
+    while waiting:
+        passed = {
+            name
+            for name, used in sources.items()
+            if used & misstated and by_name[name].get("class_name") in PASSING
+        }
+        waiting = not passed <= misstated
+        misstated |= passed
+    for name, layer in by_name.items():
+        if layer.get("class_name") in SIZED and sources[name] & misstated:
+            what = "it states a wrong shape for encoded bins, and expects weights of that size"
+            class_name = str(layer.get("class_name"))
+            finding = KerasWeightsMismatch(layer=name, class_name=class_name, what=what)
+            yield Raised(VALUE_ERROR, "", finding)
+
+
+def _encodes_bins(layer: Mapping[str, Json]) -> bool:
+    config = layer.get("config")
+    if layer.get("class_name") != BINS or not isinstance(config, Mapping):
+        return False
+    return config.get("output_mode", "int") != "int"
+
+
+def _sources(nodes: Json) -> set[str]:
+    """The layers whose results the calls of a layer use, in the form of Keras 3."""
+    if isinstance(nodes, Mapping):
+        history = nodes.get("keras_history")
+        own = {str(history[0])} if isinstance(history, list) and history else set()
+        return own.union(*map(_sources, nodes.values()))
+    return set[str]().union(*map(_sources, nodes)) if isinstance(nodes, list) else set()
 
 
 def end_problems(objects: Keras3Objects, tensors: Json) -> list[Raised]:

@@ -10,7 +10,7 @@ import numpy as np
 from tfport.atlas.versions import version_key
 from tfport.errors import Error
 from tfport.fix.keras.dialect import Dialect
-from tfport.fix.keras.layer_options import plain, rewritten_options, typed
+from tfport.fix.keras.layer_options import may_be_dropped, plain, rewritten_options, typed
 from tfport.fix.keras.replacements import CAUSAL, replaced
 from tfport.formats.keras.records import Json
 from tfport.frontends.keras.build import input_spec
@@ -81,10 +81,12 @@ class ConfigWriter:
         if is_operation(layer) and self.dialect.is_3:
             known = self.dialect.release.find("operation", layer.class_name)
             module = known.module if known and layer.module == BARE_OPERATION else layer.module
+            declared = find_layer(layer)
+            defaults = {"name": layer.name, **(declared.options if declared is not None else {})}
             options = {
                 name: value
                 for name, value in plain(layer.config).items()
-                if name != "name" or known is None or name in known.arguments
+                if known is None or name in known.arguments or not may_be_dropped(name, value, defaults)
             }
             written = typed(layer.class_name, options, module, self.dialect)
             return {**written, "registered_name": layer.class_name}

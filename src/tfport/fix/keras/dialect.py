@@ -18,6 +18,8 @@ CREATION_COUNTS_SINCE = (3, 3)
 """The first Keras 3 that numbers the calls of inner models in outputs as it saves them: from 1."""
 WAITS_SINCE = (3, 7)
 """The first Keras 3 that loads layers shared at several depths; before, only calls in the old form wait."""
+LISTED_KEYS_SINCE = (3, 2)
+"""The first Keras 3 that loads `x[:, 1]`, whose key a file stores as a list."""
 ATTENTION_SHAPES_SINCE = (2, 6)
 """The first Keras 2 that builds MultiHeadAttention from stored shapes."""
 
@@ -85,8 +87,15 @@ class Dialect:
         return self.semantics.numbers >= WAITS_SINCE
 
     @property
+    def loads_listed_keys(self) -> bool:
+        """Whether it loads a GetItem whose key has several parts."""
+        return not self.is_3 or self.semantics.numbers >= LISTED_KEYS_SINCE
+
+    @property
     def stores_attention_shapes(self) -> bool:
         return not self.is_3 and self.semantics.numbers >= ATTENTION_SHAPES_SINCE
 
     def layer(self, class_name: str) -> KerasObject | None:
-        return self.release.find("layer", class_name)
+        """The layer of a class, by the name of the class or, in files of Keras 3, its public name."""
+        known = self.release.find("layer", class_name)
+        return known or (self.release.exports.get(f"keras.layers.{class_name}") if self.is_3 else None)

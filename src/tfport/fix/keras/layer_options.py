@@ -101,7 +101,7 @@ def rewritten_options(
             _put(result, name, value, dialect, write_layer)
         elif name not in stated:
             continue
-        elif _may_be_dropped(name, value, defaults):
+        elif may_be_dropped(name, value, defaults):
             result.dropped += [name] * (value is not None)
         else:
             result.refused.append(f"{dialect.release.name} has no option `{name}`, and it is {value!r:.60}")
@@ -152,7 +152,7 @@ def _plain_defaults(defaults: Mapping[str, Any]) -> dict[str, Json]:
     }
 
 
-def _may_be_dropped(name: str, value: Json, defaults: Mapping[str, Any]) -> bool:
+def may_be_dropped(name: str, value: Json, defaults: Mapping[str, Any]) -> bool:
     if value is None or NO_EFFECT.fullmatch(name) or name in NO_EFFECT_ON_ANSWERS:
         return True
     known = (*ABSENT_VALUES.get(name, ()), *((defaults[name],) if name in defaults else ()))

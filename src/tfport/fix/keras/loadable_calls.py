@@ -3,21 +3,25 @@
 Up to 3.2 an inner model that is called several times cannot be an output: a linear activation after it can.
 Up to 3.6 a call that uses a result of a later call waits for it only in the form of Keras 2, which has one
 argument: a merging layer takes its tensors as a list, where an operator takes two.
+Up to 3.1 the key of a GetItem cannot have several parts: Take picks elements of one axis.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from tfport.fix.keras.config_writer import early_calls, shape_of
 from tfport.fix.keras.dialect import Dialect
 from tfport.frontends.keras.config import SEQUENTIAL, LayerCall, LayerConfig, ModelConfig, TensorRef
+from tfport.frontends.keras.indexing import SLICE
 from tfport.frontends.keras.instance import LayerInstance
 from tfport.frontends.keras.layer import is_operation
 from tfport.frontends.keras.tensor import flat_tensors, map_structure
 
 MERGING_OPERATORS = ("Add", "Subtract", "Multiply", "Maximum", "Minimum")
 """Operators on two tensors that a layer of the same name computes."""
+GET_ITEM, TAKE = "GetItem", "Take"
 
 
 def with_outputs_after_models(
@@ -104,3 +108,66 @@ def _common_dtype(layer: LayerConfig, model: ModelConfig, instance: LayerInstanc
     described = [shape_of(ref, model, instance) for ref in tensors]
     ranks, dtypes = {len(shape) for shape, _ in described}, {dtype for _, dtype in described}
     return dtypes.pop() if len(ranks) == len(dtypes) == 1 else None
+
+
+def with_taken_elements(
+    model: ModelConfig, dialect: Dialect, instance: LayerInstance | None
+) -> tuple[list[str], list[str]]:
+    """Write each GetItem with a key of several parts as a Take; returns what changed, and refusals."""
+    changed: list[str] = []
+    refused: list[str] = []
+    for layer in [] if dialect.loads_listed_keys else model.layers:
+        if layer.model is not None:
+            inner = instance.children.get(layer.name) if instance is not None else None
+            for names, more in zip(
+                (changed, refused), with_taken_elements(layer.model, dialect, inner), strict=True
+            ):
+                names += more
+        elif is_operation(layer) and layer.class_name == GET_ITEM and any(map(_listed_key, layer.calls)):
+            takes = [_taken(call, model, instance) for call in layer.calls]
+            if None in takes or len({axis for _, axis in takes if axis is not None}) != 1:
+                why = f"{dialect.release.name} loads no index of several parts"
+                refused.append(f"layer `{layer.name}` ({GET_ITEM}): {why}")
+                continue
+            layer.class_name = layer.registered_name = TAKE
+            layer.config = {"name": layer.name, "axis": takes[0][1]}
+            layer.calls = [call for call, _ in takes]
+            changed.append(layer.name)
+    return changed, refused
+
+
+def _listed_key(call: LayerCall) -> bool:
+    return isinstance(_arguments(call).get("key"), list | tuple)
+
+
+def _arguments(call: LayerCall) -> dict[str, Any]:
+    return {**dict(zip(("x", "key"), call.args, strict=False)), **call.kwargs}
+
+
+def _taken(
+    call: LayerCall, model: ModelConfig, instance: LayerInstance | None
+) -> tuple[LayerCall, int] | None:
+    """The call of Take that picks what a key does along one axis, and the axis; None if there is none."""
+    arguments = _arguments(call)
+    ref, key = arguments.get("x"), arguments.get("key")
+    if not isinstance(ref, TensorRef) or not isinstance(key, list | tuple):
+        return None
+    shape = shape_of(ref, model, instance)[0]
+    whole = [_positions(item) == slice(None) for item in key]
+    if whole.count(False) != 1 or len(key) > len(shape):
+        return None
+    axis = whole.index(False)
+    size, positions = shape[axis], _positions(key[axis])
+    if isinstance(positions, slice) and size is not None:
+        return LayerCall((ref, list(range(size))[positions])), axis
+    if isinstance(positions, int):
+        return LayerCall((ref, positions % size if size else positions)), axis
+    return None
+
+
+def _positions(item: Any) -> int | slice | None:
+    """A part of a stored key; None if it is neither a number nor a slice of numbers."""
+    if isinstance(item, Mapping) and item.get("class_name") == SLICE:
+        parts = [item["config"].get(part) for part in ("start", "stop", "step")]
+        return slice(*parts) if all(part is None or isinstance(part, int) for part in parts) else None
+    return item if isinstance(item, int) else None

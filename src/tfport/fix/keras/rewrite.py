@@ -16,8 +16,13 @@ from tfport.fix.journal import Journal
 from tfport.fix.keras.compile_arguments import CompileArguments, compile_arguments
 from tfport.fix.keras.config_writer import ConfigWriter
 from tfport.fix.keras.dialect import Dialect
+from tfport.fix.keras.encodings import with_stated_encodings
 from tfport.fix.keras.inner_shapes import with_called_shapes
-from tfport.fix.keras.loadable_calls import with_merging_layers, with_outputs_after_models
+from tfport.fix.keras.loadable_calls import (
+    with_merging_layers,
+    with_outputs_after_models,
+    with_taken_elements,
+)
 from tfport.fix.keras.op_nodes import NODE_LAYER, with_functions
 from tfport.fix.keras.operators import with_functions_of, with_operators_of
 from tfport.fix.keras.replacements import HARD_SIGMOID, with_causal_masks_of, with_explicit_hard_sigmoid
@@ -59,13 +64,15 @@ class KerasRewrite:
             with_functions(layers)
         operators = with_operators_of(layers, dialect)
         missing = [] if dialect.is_3 else with_functions_of(layers, dialect)
+        taken, unreadable = with_taken_elements(layers, dialect, root)
+        encodings = with_stated_encodings(layers, old, dialect, root)
         with_called_shapes(layers, root)
         before_outputs = with_outputs_after_models(layers, dialect, root)
         sort_layers(layers)
         merging = with_merging_layers(layers, dialect, root)
         writer = ConfigWriter(dialect, file.where)
         self.config: Json = writer.model(layers, root)
-        self.refused = list(dict.fromkeys([*missing, *writer.refused]))
+        self.refused = list(dict.fromkeys([*missing, *unreadable, *writer.refused]))
         outputs = 1 if layers.class_name == SEQUENTIAL else len(list(flat_tensors(layers.outputs)))
         self.arguments = compile_arguments(file, dialect, outputs) if file.training else CompileArguments()
         self._note(writer, renamed, scaled_cells(root, old, dialect.semantics), file)
@@ -78,6 +85,10 @@ class KerasRewrite:
         self.journal.changed("outputs after inner models", says, nodes)
         says = f"Operators on tensors become layers, which {dialect.release.name} loads in any order."
         self.journal.changed("operators as layers", says, [(layer, "operator") for layer in merging])
+        says = f"Take picks elements of an axis: {dialect.release.name} loads no key of several parts."
+        self.journal.changed("elements of an axis", says, [(layer, "GetItem") for layer in taken])
+        says = f"Categories are encoded by layers whose shapes {dialect.release.name} states rightly."
+        self.journal.changed("encoded categories", says, [(layer, "encoding") for layer in encodings])
         self.root: LayerInstance | None = None
         if self.refused:
             return

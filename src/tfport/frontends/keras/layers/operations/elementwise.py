@@ -8,7 +8,7 @@ from typing import Any
 
 from tfport.frontends.keras.layer import layer
 from tfport.frontends.keras.layer_builder import LayerBuilder
-from tfport.frontends.keras.promotion import promoted
+from tfport.frontends.keras.promotion import promoted, tensors_of
 from tfport.frontends.keras.tensor import LayerTensor
 from tfport.graph.building.arrays import select
 from tfport.graph.dtypes import BOOL, INT32, DType
@@ -138,10 +138,11 @@ def cast(b: LayerBuilder, x: LayerTensor, *, dtype: str) -> LayerTensor:
 
 
 @layer("ops.Where")
-def where(b: LayerBuilder, condition: LayerTensor, x1: Any = None, x2: Any = None) -> LayerTensor:
+def where(b: LayerBuilder, condition: Any, x1: Any = None, x2: Any = None) -> LayerTensor:
     if x1 is None or x2 is None:
         raise b.refuse("it lists the places of elements, whose number is unknown")
-    return select(b, b.cast(condition, BOOL), *promoted(b, x1, x2))
+    (chosen,) = tensors_of(b, condition)
+    return select(b, b.cast(chosen, BOOL), *promoted(b, x1, x2))
 
 
 @layer("ops.NanToNum")
