@@ -107,6 +107,8 @@ def reference(kind, path, trials):
     import tensorflow as tf
 
     names, data = trials_of(trials)
+    if kind == "keras":
+        return keras_reference(path, trials, names, data)
     signature = names["signature"]
     v1 = tf.compat.v1
     with v1.Session(graph=tf.Graph()) as session:
@@ -138,6 +140,20 @@ def reference(kind, path, trials):
         trials, names=np.array(json.dumps({**names, "reference": f"tensorflow {tf.__version__}"})), **data
     )
     return {"reference": tf.__version__}
+
+
+def keras_reference(path, trials, names, data):
+    """The answers of the Keras that TensorFlow has."""
+    import keras
+
+    model = keras.models.load_model(path, compile=False)
+    order = [list(names["feeds"]).index(name) for name in model.input_names]
+    for number in range(names["count"]):
+        answers = model([data[f"{number}/in/{index}"] for index in order], training=False)
+        for index, answer in enumerate(answers if isinstance(answers, (list, tuple)) else [answers]):
+            data[f"{number}/out/{index}"] = np.asarray(answer)
+    np.savez(trials, names=np.array(json.dumps({**names, "reference": f"keras {keras.__version__}"})), **data)
+    return {"reference": keras.__version__}
 
 
 def difference(actual, expected):
