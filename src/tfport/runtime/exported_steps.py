@@ -1,4 +1,4 @@
-"""Steps that only an exported ONNX file computes by nodes: lookups in tables, and variables that change.
+"""Steps that only an exported ONNX file computes by nodes: lookups, detections, variables that change.
 
 `run` computes them on the host, which is faster and takes any bytes. In a file, a table that never changes is
 a LabelEncoder of ONNX's set of ops for classical models. A variable that a call assigns to becomes an input,
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tfport.graph.dtypes import STRING, DType
+from tfport.runtime.exported_detections import DETECTIONS
 from tfport.runtime.lower import CannotLower
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.onnx.model import ML
@@ -30,9 +31,9 @@ def lower_exported_steps(program: Program) -> None:
     """Lower what is left of a program that is exported, where that is exact."""
     changed: dict[Step, list[Step]] = {}
     for step in program.steps:
-        if step.lowered is None and step.op in FINDS:
+        if step.lowered is None and step.op in (*FINDS, *DETECTIONS):
             try:
-                nodes = _lookup(step)
+                nodes = _lookup(step) if step.op in FINDS else _detections(step)
             except CannotLower as error:
                 changed[step] = [replace(step, why=str(error))]
             else:
@@ -58,6 +59,14 @@ def _lookup(step: Step) -> list[OnnxNode]:
     }
     b = Builder(step.name)
     b.added.append(OnnxNode("LabelEncoder", (keys,), step.outputs, attrs, ML))
+    return b.added
+
+
+def _detections(step: Step) -> list[OnnxNode]:
+    b = Builder(step.name)
+    results = DETECTIONS[step.op](b, *step.inputs, **step.attrs)
+    for output, result in zip(step.outputs, results, strict=True):
+        b.added.append(OnnxNode("Identity", (result,), (output,), {}))
     return b.added
 
 
