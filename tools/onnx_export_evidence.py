@@ -130,7 +130,7 @@ def answers(tensorflow: str) -> None:
 def convert(tf2onnx: str, sides: Sequence[str]) -> None:
     for kind, name, path in sample():
         ends = results()[name]["ends"]
-        if "signature" not in ends:
+        if "signature" not in ends and kind != "keras":
             continue
         for side in sides:
             output = file_of(name, f"{side}.onnx")
@@ -146,7 +146,7 @@ def convert(tf2onnx: str, sides: Sequence[str]) -> None:
 def command_of(
     side: str, kind: str, path: Path, output: Path, ends: dict[str, Any], python: str
 ) -> list[str]:
-    signature = ends["signature"]
+    signature = ends.get("signature")
     if side == "tfport":
         chosen = ["--signature", signature] if signature else []
         return [sys.executable, "-m", "tfport", "export", str(path), "-o", str(output), *chosen]
