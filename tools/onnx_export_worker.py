@@ -24,6 +24,8 @@ import time
 import numpy as np
 
 INPUTS = 10
+SMALL = 1e-3
+"""Smaller outputs, such as probabilities of nearly 0, are compared as if this were their largest number."""
 SECONDS_A_RUN, SECONDS_TO_FIND, SECONDS_A_JOB = 30, 90, 400
 
 
@@ -107,6 +109,8 @@ def reference(kind, path, trials):
     import tensorflow as tf
 
     names, data = trials_of(trials)
+    if kind == "keras":
+        return keras_reference(path, trials, names, data)
     signature = names["signature"]
     v1 = tf.compat.v1
     with v1.Session(graph=tf.Graph()) as session:
@@ -140,8 +144,31 @@ def reference(kind, path, trials):
     return {"reference": tf.__version__}
 
 
+def keras_reference(path, trials, names, data):
+    """The answers of the Keras that TensorFlow has, or of tf-keras for files that only Keras 2 loads."""
+    import keras
+
+    try:
+        model = keras.models.load_model(path, compile=False)
+    except Exception:
+        import tf_keras as keras
+
+        model = keras.models.load_model(path, compile=False)
+    named = [tensor.name.partition(":")[0] for tensor in model.inputs]
+    known = list(names["feeds"])
+    order = [known.index(name) for name in named] if set(named) == set(known) else range(len(known))
+    for number in range(names["count"]):
+        given = [data[f"{number}/in/{index}"] for index in order]
+        answers = model(given if len(given) > 1 else given[0], training=False)
+        for index, answer in enumerate(answers if isinstance(answers, (list, tuple)) else [answers]):
+            data[f"{number}/out/{index}"] = np.asarray(answer)
+    by = f"{keras.__name__} {keras.__version__}"
+    np.savez(trials, names=np.array(json.dumps({**names, "reference": by})), **data)
+    return {"reference": by}
+
+
 def difference(actual, expected):
-    """The largest difference relative to the largest number; None for another shape or type."""
+    """The largest difference relative to the largest number or `SMALL`; None for another shape or type."""
     actual = np.asarray(actual)
     if expected.dtype.kind == "S":
         texts = [t.encode() if isinstance(t, str) else bytes(t) for t in actual.reshape(-1).tolist()]
@@ -154,7 +181,7 @@ def difference(actual, expected):
     if not np.array_equal(np.isfinite(a), np.isfinite(b)):
         return None
     a, b = a[np.isfinite(b)], b[np.isfinite(b)]
-    return float(np.max(np.abs(a - b), initial=0) / max(np.max(np.abs(b), initial=0), 1e-6))
+    return float(np.max(np.abs(a - b), initial=0) / max(np.max(np.abs(b), initial=0), SMALL))
 
 
 def as_text(array):

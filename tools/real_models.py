@@ -36,7 +36,7 @@ import real_models_js
 
 DATA = Path(__file__).with_suffix(".toml")
 CACHE = Path(os.environ.get("TFPORT_CACHE", Path.home() / ".cache" / "tfport")) / "models"
-KINDS = ("saved_model", "meta_graph", "checkpoint", "graph_def", "tfjs")
+KINDS = ("saved_model", "meta_graph", "checkpoint", "graph_def", "tfjs", "keras")
 PARTS_OF_A_SAVED_MODEL = re.compile(
     r"(saved_model\.pb(txt)?|fingerprint\.pb|keras_metadata\.pb|variables\.\S+|(variables|assets(\.extra)?)/.+)"
 )
@@ -68,8 +68,8 @@ class Package:
         return all((self.folder / path).exists() for _, path in self.models)
 
 
-def packages() -> list[Package]:
-    rows = tomllib.loads(DATA.read_text())["package"]
+def packages(data: Path = DATA) -> list[Package]:
+    rows = tomllib.loads(data.read_text())["package"]
     return [Package(**fields(row)) for row in rows]
 
 

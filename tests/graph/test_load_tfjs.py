@@ -264,3 +264,16 @@ def test_the_graph_of_the_old_pair_needs_its_manifest(tmp_path):
     assert str(raised.value) == (
         f"{tmp_path}/weights_manifest.json: missing; it lists the weights of {tmp_path}/tensorflowjs_model.pb"
     )
+
+
+def test_a_signature_of_names_alone_gets_inputs_and_types_from_the_graph(tmp_path):
+    """Old converters write only the names of outputs; TensorFlow.js takes the placeholders as inputs."""
+    nodes = [X, {"name": "y", "op": "Neg", "input": ["x"], "attr": FLOATS}]
+    signature = {"outputs": {"answer": {"name": "y:0"}}}
+    write(tmp_path, nodes, [], userDefinedMetadata={"signature": signature})
+    call = tfport.load(tmp_path).signatures["serving_default"]
+    (x,), (y,) = call.inputs.values(), call.outputs.values()
+    assert (list(call.inputs), x.tensors, str(x.dtype), x.shape.dims) == (["x"], ("x:0",), "float32", (2,))
+    assert str(y.dtype) == "float32"
+    run = tfport.Session(tfport.load(tmp_path)).signature("serving_default")
+    np.testing.assert_array_equal(run(x=F4([1, 2]))["answer"], F4([-1, -2]))

@@ -169,3 +169,24 @@ def test_angles(tmp_path):
     numbers = np.float32([0, -0.0, 1, -1, 2.5, -3, np.inf, -np.inf, np.nan, 1e-30, 1e30])
     y, x = (grid.reshape(-1) for grid in np.meshgrid(numbers, numbers))
     np.testing.assert_allclose(session.run("z:0", {"y:0": y, "x:0": x}), np.arctan2(y, x), rtol=3e-7)
+
+
+@pytest.mark.parametrize("op", ["RandomUniform", "RandomStandardNormal"])
+def test_random_numbers_without_a_seed_are_those_of_the_engine(op, tmp_path):
+    session = session_of(f"""
+        n = Placeholder() {{dtype=int32, shape=(2,)}}
+        y = {op}(n) {{dtype=float32, T=int32, seed=0, seed2=0}}
+    """)
+    (answer,), (expected,) = compared(session, tmp_path, {"n": np.int32([300, 200])})
+    assert answer.shape == expected.shape
+    assert abs(answer.mean() - expected.mean()) < 0.02
+    assert abs(answer.std() - expected.std()) < 0.02
+
+
+def test_random_numbers_of_a_seed_are_refused(tmp_path):
+    session = session_of("""
+        n = Placeholder() {dtype=int32, shape=(2,)}
+        y = RandomUniform(n) {dtype=float32, T=int32, seed=1, seed2=0}
+    """)
+    with pytest.raises(tfport.CannotRun, match="its seed gives the numbers of TensorFlow's generator"):
+        compared(session, tmp_path, {})

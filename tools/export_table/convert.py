@@ -1,4 +1,7 @@
-"""Convert one model to every format, with tfport: a worker of `run.py`. Prints a line of JSON for each."""
+"""Convert one model to every format, with tfport: a worker of `run.py`. Prints a line of JSON for each.
+
+python convert.py MODEL [TARGET…]    all targets but these
+"""
 
 from __future__ import annotations
 
@@ -32,11 +35,21 @@ class TooSlow(Exception):
     pass
 
 
+AS_GRAPH = "--as-graph"
+
+
 def converted(model: str, target: str) -> dict[str, Any]:
-    """Whether a target was written, and why not."""
+    """Whether a target was written, and why not; with `--as-graph` if tfport advises that."""
+    record = attempt(model, TARGETS[target])
+    if record["outcome"] != "written" and f"`{AS_GRAPH}` writes" in record["why"]:
+        record = {**attempt(model, [*TARGETS[target], AS_GRAPH]), "as_graph": True}
+    return record
+
+
+def attempt(model: str, parts: list[str]) -> dict[str, Any]:
     out, err, start = io.StringIO(), io.StringIO(), time.process_time()
     with tempfile.TemporaryDirectory() as folder:
-        command = [part.format(model=model, out=folder) for part in TARGETS[target]]
+        command = [part.format(model=model, out=folder) for part in parts]
         signal.alarm(MOST_SECONDS)
         try:
             with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
@@ -59,6 +72,6 @@ def too_slow(*_: object) -> None:
 
 if __name__ == "__main__":
     signal.signal(signal.SIGALRM, too_slow)
-    for name in TARGETS:
+    for name in (target for target in TARGETS if target not in sys.argv[2:]):
         record = converted(sys.argv[1], name)
         print(json.dumps({name: record}).replace(str(Path.home()), "~"), flush=True)

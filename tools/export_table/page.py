@@ -13,6 +13,7 @@ OTHERS = {
     "tf2onnx": ("tf2onnx", "ONNX"),
     "onnx2tf": ("onnx2tf", "`.tflite`"),
 }
+TARGETS = ("ONNX", "`.tflite`", "TensorFlow.js", "Triton", "SavedModel", "GraphDef", "Keras 3", "weights")
 WRITTEN, NOT_READ = "written", "not read"
 NOTHING = "has no weights"
 """Why a layer without weights has no file of weights: that is not a refusal."""
@@ -23,7 +24,7 @@ HEAD = """# What converts to what
 have the SavedModels, graphs, MetaGraphs, checkpoints and TensorFlow.js models (`tools/real_models.toml`); the Keras files
 are those that real releases saved, mostly of one layer each; the `.tflite` files are what TensorFlow's converter wrote of
 the SavedModels. *written of tried*: `.tflite`, TensorFlow.js and Keras files were also compared with the original in
-tfport's runtime, and a file whose outputs differ is not written.
+tfport's runtime, and a file whose outputs differ is not written. A graph is written as a Keras file with `--as-graph`.
 
 """
 BESIDE = """
@@ -44,11 +45,10 @@ MOST_REASONS = 12
 def write_page(document: Mapping[str, Any]) -> None:
     models = document["models"].values()
     sources = list(dict.fromkeys(model["source"] for model in models))
-    targets = list(dict.fromkeys(target for model in models for target in model["tfport"]))
-    rows = [["from", *targets]]
+    rows = [["from", *TARGETS]]
     for source in sources:
         of_source = [model for model in models if model["source"] == source]
-        rows.append([source, *(_counted([m["tfport"].get(target) for m in of_source]) for target in targets)])
+        rows.append([source, *(_counted([m["tfport"].get(target) for m in of_source]) for target in TARGETS)])
     text = HEAD.format(**document) + _table(rows)
     if document["converters"]:
         text += BESIDE + _table(list(_beside(models, sources, document["converters"])))

@@ -46,6 +46,8 @@ def load_tfjs(location: ModelLocation, ops: OpTable) -> Model:
     if file.signature is not None:
         meta.signature_def[SIGNATURE].CopyFrom(_with_tensor_names(file.signature))
     graph = graph_from_def(_with_initializer(file, meta), ops)
+    if file.signature is not None:
+        _complete(meta.signature_def[SIGNATURE], graph)
     _bind_weights(graph, file.weights)
     _bind_captures(graph, file, meta.signature_def)
     made_by = ", ".join(filter(None, (file.generated_by, file.converted_by)))
@@ -60,6 +62,21 @@ def _with_tensor_names(signature: pb.SignatureDef) -> pb.SignatureDef:
         if info.name and ":" not in info.name:
             info.name += ":0"
     return signature
+
+
+def _complete(signature: pb.SignatureDef, graph: Graph) -> None:
+    """Add what a file may leave out: TensorFlow.js takes the inputs (placeholders) and types of the graph."""
+    if not signature.inputs:
+        for node in graph:
+            if node.op == "Placeholder":
+                signature.inputs[node.name].name = f"{node.name}:0"
+    for info in (*signature.inputs.values(), *signature.outputs.values()):
+        node = graph.find(info.name.removesuffix(":0"))
+        if info.dtype or node is None or not node.may_have(0):
+            continue
+        value = node.output(0)
+        info.dtype = value.dtype.number
+        info.tensor_shape.CopyFrom(value.shape.to_proto())
 
 
 def _with_initializer(file: TfjsModel, meta: pb.MetaGraphDef) -> graph_pb2.GraphDef:

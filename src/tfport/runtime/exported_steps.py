@@ -1,4 +1,4 @@
-"""Steps that only an exported ONNX file computes by nodes: lookups in tables, and variables that change.
+"""Steps that only an exported ONNX file computes by nodes: tables, detections, random numbers, state.
 
 `run` computes them on the host, which is faster and takes any bytes. In a file, a table that never changes is
 a LabelEncoder of ONNX's set of ops for classical models. A variable that a call assigns to becomes an input,
@@ -7,11 +7,13 @@ whose default is its first value, and an output, which the caller feeds to the n
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from tfport.graph.dtypes import STRING, DType
+from tfport.graph.dtypes import FLOAT32, STRING, DType
+from tfport.runtime.exported_detections import DETECTIONS
 from tfport.runtime.lower import CannotLower
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.onnx.model import ML
@@ -30,13 +32,13 @@ def lower_exported_steps(program: Program) -> None:
     """Lower what is left of a program that is exported, where that is exact."""
     changed: dict[Step, list[Step]] = {}
     for step in program.steps:
-        if step.lowered is None and step.op in FINDS:
+        if step.lowered is None and step.op in (*FINDS, *COMPOSED):
             try:
-                nodes = _lookup(step)
+                nodes = _lookup(step) if step.op in FINDS else _composed(step)
             except CannotLower as error:
-                changed[step] = [replace(step, why=str(error))]
+                changed[step] = [replace(step, why=str(error), effect=False)]
             else:
-                changed[step] = [replace(step, lowered=nodes)]
+                changed[step] = [replace(step, lowered=nodes, effect=False)]
     if changed:
         program.replace(changed)
 
@@ -58,6 +60,35 @@ def _lookup(step: Step) -> list[OnnxNode]:
     }
     b = Builder(step.name)
     b.added.append(OnnxNode("LabelEncoder", (keys,), step.outputs, attrs, ML))
+    return b.added
+
+
+def _random(op: str) -> Callable[..., list[Operand]]:
+    """Random numbers of another generator: without a seed, TensorFlow's differ in each run too."""
+
+    def lowered(
+        b: Builder, shape: Operand, *, dtype: DType, seed: int, seed2: int, **_: Any
+    ) -> list[Operand]:
+        if dtype != FLOAT32 or seed or seed2:
+            raise CannotLower("its seed gives the numbers of TensorFlow's generator, which ONNX lacks")
+        like = b.Expand(b.const(0, FLOAT32), b.vector(shape))
+        return [getattr(b, op)(like)]
+
+    return lowered
+
+
+RANDOM = {
+    "RandomUniform": _random("RandomUniformLike"),
+    "RandomStandardNormal": _random("RandomNormalLike"),
+}
+COMPOSED: dict[str, Callable[..., Sequence[Operand]]] = {**DETECTIONS, **RANDOM}
+
+
+def _composed(step: Step) -> list[OnnxNode]:
+    b = Builder(step.name)
+    results = COMPOSED[step.op](b, *step.inputs, **step.attrs)
+    for output, result in zip(step.outputs, results, strict=True):
+        b.added.append(OnnxNode("Identity", (result,), (output,), {}))
     return b.added
 
 
