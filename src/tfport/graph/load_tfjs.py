@@ -71,11 +71,11 @@ def _complete(signature: pb.SignatureDef, graph: Graph) -> None:
             if node.op == "Placeholder":
                 signature.inputs[node.name].name = f"{node.name}:0"
     for info in (*signature.inputs.values(), *signature.outputs.values()):
-        node = graph.find(info.name.removesuffix(":0"))
-        if info.dtype or node is None or not node.may_have(0):
+        named = graph.find(info.name.removesuffix(":0"))
+        if info.dtype or named is None or not named.may_have(0):
             continue
-        value = node.output(0)
-        info.dtype = value.dtype.number
+        value = named.output(0)
+        info.dtype = value.dtype.number  # type: ignore[assignment]
         info.tensor_shape.CopyFrom(value.shape.to_proto())
 
 

@@ -6,7 +6,7 @@ do; where several scores of `CombinedNonMaxSuppression` are equal, the box with 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -138,8 +138,9 @@ def combined_suppression(
         rows = b.Reshape(b.transpose(boxes, (0, 2, 1, 3)), b.Concat(b.ints(-1), count, b.ints(4), axis=0))
         of_rows = b.Reshape(by_class, b.Concat(b.ints(-1, 1), count, axis=0))
         selected = b.NonMaxSuppression(rows, of_rows, *limits)
-        both, _, box = (_columns(b, selected, index, index + 1) for index in range(3))
-        image, column = b.Div(both, classes), b.Mod(both, classes)
+        both, box = (_columns(b, selected, index, index + 1) for index in (0, 2))
+        image = b.Div(both, classes)
+        column = b.Mod(both, classes)
     all_scores = b.Reshape(by_class, b.Concat(images, b.ints(-1), axis=0))
     at = b.Concat(image, b.Add(b.Mul(column, count), box), axis=1)
     lowest = b.Expand(b.const(-np.inf, FLOAT32), b.Shape(all_scores))
@@ -166,4 +167,6 @@ def combined_suppression(
     ]
 
 
-DETECTIONS = {"LiteDetections": lite_detections, "CombinedNonMaxSuppression": combined_suppression}
+Composed = dict[str, Callable[..., Sequence[Operand]]]
+"""How an op is composed of ONNX's, by its name."""
+DETECTIONS: Composed = {"LiteDetections": lite_detections, "CombinedNonMaxSuppression": combined_suppression}

@@ -7,13 +7,13 @@ whose default is its first value, and an output, which the caller feeds to the n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from tfport.graph.dtypes import FLOAT32, STRING, DType
-from tfport.runtime.exported_detections import DETECTIONS
+from tfport.runtime.exported_detections import DETECTIONS, Composed
 from tfport.runtime.lower import CannotLower
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.onnx.model import ML
@@ -77,11 +77,11 @@ def _random(op: str) -> Callable[..., list[Operand]]:
     return lowered
 
 
-RANDOM = {
+RANDOM: Composed = {
     "RandomUniform": _random("RandomUniformLike"),
     "RandomStandardNormal": _random("RandomNormalLike"),
 }
-COMPOSED: dict[str, Callable[..., Sequence[Operand]]] = {**DETECTIONS, **RANDOM}
+COMPOSED: Composed = {**DETECTIONS, **RANDOM}
 
 
 def _composed(step: Step) -> list[OnnxNode]:

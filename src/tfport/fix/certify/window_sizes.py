@@ -125,10 +125,10 @@ def _with_rows(shapes: Mapping[str, Sequence[int]], rows: int) -> dict[str, Sequ
 def _empty_step(steps: Iterable[Step]) -> str:
     for step in steps:
         if step.op in WINDOWS:
-            filter = step.inputs[1].shape if step.op in CONVOLUTIONS else None
-            if _fits(step.op, step.attrs, step.inputs[0].shape, filter) is False:
+            kernel = step.inputs[1].shape if step.op in CONVOLUTIONS else None
+            if _fits(step.op, step.attrs, step.inputs[0].shape, kernel) is False:
                 return step.name
-        if inner := next((found for program in step.programs if (found := _empty_step(program.steps))), ""):
+        if inner := next(filter(None, (_empty_step(program.steps) for program in step.programs)), ""):
             return inner
     return ""
 
@@ -141,7 +141,7 @@ def _fits(
 ) -> bool | None:
     """Whether at least one window fits into each axis; None if the sizes are not known."""
     layout = DataLayout(attrs.get("data_format", "NHWC"))
-    if attrs["padding"] == "SAME":
+    if attrs.get("padding", "SAME") == "SAME":  # a step that stands for several nodes has no attributes
         return True
     if image is None or len(image) != layout.rank:
         return None
