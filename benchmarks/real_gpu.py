@@ -36,7 +36,11 @@ LARGE = 4096
 """Elements from which an input of floats is random numbers of a range instead of a file."""
 JOBS = "jobs.json"
 WORKERS, SECONDS = 2, 120
-CPU, CUDA, AUTO = "cpu", "cuda", "auto"
+CPU, CUDA, AUTO, TENSORFLOW = "cpu", "cuda", "auto", "tensorflow"
+COLUMNS = (
+    "model", "cpu ms", "cuda ms", "auto ms", "TensorFlow ms", "chosen",
+    "first cpu, cuda, auto s", "tf32, float32 differ",
+)  # fmt: skip
 ROUNDS, CALLS, ROUND_SECONDS = 7, 8, 0.25
 """How often the devices take turns, and how many calls each turn has at most."""
 RACE_CALLS, RACE_SECONDS = 3, 60
@@ -233,15 +237,15 @@ def differences(expected: list[Any], answers: list[Any]) -> float:
 
 
 def table(result: Path) -> None:
-    print("| model | cpu ms | cuda ms | auto ms | chosen | first cpu, cuda, auto s | tf32, float32 differ |")
-    print("|---|---|---|---|---|---|---|")
+    print(f"| {' | '.join(COLUMNS)} |")
+    print(f"|{'---|' * len(COLUMNS)}")
     for row in sorted(json.loads(result.read_text()), key=lambda row: str(row["name"])):
         print(f"| {row['name']} | {' | '.join(cells(row))} |")
 
 
 def cells(row: dict[str, Any]) -> list[str]:
     parts = {device: row.get(device, {}) for device in (CPU, CUDA, AUTO)}
-    times = [number(part.get("ms")) for part in parts.values()]
+    times = [number(part.get("ms")) for part in (*parts.values(), row.get(TENSORFLOW, {}))]
     firsts = ", ".join(number(part.get("first")) for part in parts.values())
     differ = ", ".join(number(row.get(key, {}).get("difference"), ".1e") for key in (CUDA, "float32"))
     errors = "; ".join(

@@ -19,11 +19,10 @@ from typing import Any
 
 import numpy as np
 from gpu_tensorflow import Model, libraries
-from real_gpu import JOBS, ROUNDS, SECONDS, WORKERS, differences, inputs_of, last_row, turn
+from real_gpu import JOBS, ROUNDS, SECONDS, TENSORFLOW, WORKERS, differences, inputs_of, last_row, turn
 
 import tfport
 
-TENSORFLOW = "tensorflow"
 FEED, FETCH = "--feed", "--fetch"
 PREPARE, MEASURE = "prepare", "measure"
 SAVED, ANSWERS = "saved", "answers.npz"

@@ -155,7 +155,7 @@ def _serving(runs: list[Record]) -> list[str]:
             share = f"{served['rows_per_second'] / best:.0%}" if best else ""
             cores = served["cores"]
             rows.append(
-                f"| {run['model']} | {run['processes']} | {run['rows']} | {served['rows_per_second']:,} "
+                f"| {run['model']} | {run['processes']} | {run['clients']} | {run['rows']} | {served['rows_per_second']:,} "
                 f"| {share} | {served['p50_ms']}, {served['p99_ms']} "
                 f"| {cores['server']} + {cores['front_ends']} |"
             )
@@ -163,14 +163,14 @@ def _serving(runs: list[Record]) -> list[str]:
         return []
     return [
         "## Serving", "",
-        f"In TF32 over gRPC with batching, {runs[0]['clients']} clients on the same {runs[0]['cores']} "
+        f"In TF32 over gRPC with batching, clients on the same {runs[0]['cores']} "
         "cores, `make bench-serve-gpu`. The sessions alone, in rows per second by batch size:", "",
         *(f"- {model}: {_rates(parts['on_device'])} with inputs and outputs in device memory; "
           f"{_rates(parts['assembled'])} from rows in pinned memory to answers, two batches in flight"
           for model, parts in alone.items()), "",
         "*Share*: of the first at its best batch size, in the same run where it was measured there.",
-        "", "| model | front ends | images per request | images/s | share | p50, p99 ms | cores of both |",
-        "|---|---|---|---|---|---|---|", *rows, "",
+        "", "| model | front ends | clients | images per request | images/s | share | p50, p99 ms | cores of both |",
+        "|---|---|---|---|---|---|---|---|", *rows, "",
     ]  # fmt: skip
 
 
