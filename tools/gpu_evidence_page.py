@@ -155,8 +155,8 @@ def _serving(runs: list[Record]) -> list[str]:
             share = f"{served['rows_per_second'] / best:.0%}" if best else ""
             cores = served["cores"]
             rows.append(
-                f"| {run['model']} | {run['processes']} | {run['clients']} | {run['rows']} | {served['rows_per_second']:,} "
-                f"| {share} | {served['p50_ms']}, {served['p99_ms']} "
+                f"| {run['model']} | {run['processes']} | {run['clients']} | {run['rows']} "
+                f"| {served['rows_per_second']:,} | {share} | {served['p50_ms']}, {served['p99_ms']} "
                 f"| {cores['server']} + {cores['front_ends']} |"
             )
     if not rows:
@@ -169,7 +169,8 @@ def _serving(runs: list[Record]) -> list[str]:
           f"{_rates(parts['assembled'])} from rows in pinned memory to answers, two batches in flight"
           for model, parts in alone.items()), "",
         "*Share*: of the first at its best batch size, in the same run where it was measured there.",
-        "", "| model | front ends | clients | images per request | images/s | share | p50, p99 ms | cores of both |",
+        "", "| model | front ends | clients | images per request | images/s | share | p50, p99 ms "
+        "| cores of both |",
         "|---|---|---|---|---|---|---|---|", *rows, "",
     ]  # fmt: skip
 
