@@ -74,6 +74,67 @@ def _gathered(inputs: Sequence[Any], attrs: Attrs) -> int:
     return int(indices.size * (params.size // max(params.shape[axis], 1)))
 
 
+def _gathered_slices(inputs: Sequence[Any], attrs: Attrs) -> int:
+    params, indices = inputs
+    depth = indices.shape[-1]
+    return int(prod(indices.shape[:-1]) * prod(params.shape[depth:]))
+
+
+def _stitched(inputs: Sequence[Any], attrs: Attrs) -> int:
+    """The rows up to the largest index."""
+    half = len(inputs) // 2
+    indices, data = inputs[:half], inputs[half:]
+    rows = max((int(array.max()) + 1 for array in indices if array.size), default=0)
+    return rows * int(prod(data[0].shape[indices[0].ndim :]))
+
+
+def _sorted_segments(inputs: Sequence[Any], attrs: Attrs) -> int:
+    """A row for each segment up to the last."""
+    data, ids = inputs[:2]
+    return (int(ids.max(initial=-1)) + 1) * int(prod(data.shape[1:]))
+
+
+def _ranges(inputs: Sequence[Any], attrs: Attrs) -> int:
+    starts, limits, deltas = (np.asarray(array, np.float64) for array in inputs)
+    return int(np.maximum(np.ceil((limits - starts) / deltas), 0).sum())
+
+
+def _cropped(inputs: Sequence[Any], attrs: Attrs) -> int:
+    image, boxes, _, size = inputs
+    return int(len(boxes) * prod(max(n, 0) for n in size.tolist()) * image.shape[-1])
+
+
+def _projected(inputs: Sequence[Any], attrs: Attrs) -> int:
+    images, _, size = inputs[:3]
+    return int(len(images) * prod(max(n, 0) for n in size.tolist()) * images.shape[-1])
+
+
+def _drawn_rows(inputs: Sequence[Any], attrs: Attrs) -> int:
+    return len(inputs[0]) * max(int(inputs[1]), 0)
+
+
+def _drawn_each(inputs: Sequence[Any], attrs: Attrs) -> int:
+    return _shape_in(0)(inputs, attrs) * int(inputs[1].size)
+
+
+def _padded_rows(inputs: Sequence[Any], attrs: Attrs) -> int:
+    """All rows of a ragged tensor, as long as the longest, unless the shape is known."""
+    shape, values, _, *partitions = inputs
+    sizes: list[int] = []
+    kinds: Any = attrs["row_partition_types"]
+    for kind, partition in zip(kinds, partitions, strict=True):
+        if kind == "FIRST_DIM_SIZE":
+            sizes.append(int(partition))
+        elif kind == "ROW_SPLITS":
+            sizes += [] if sizes else [len(partition) - 1]
+            sizes.append(int(np.diff(partition).max(initial=0)))
+        else:
+            sizes.append(int(np.unique(partition, return_counts=True)[1].max(initial=0)))
+    known = shape.reshape(-1).tolist()
+    dims = [*sizes, *values.shape[1:]]
+    return prod(n if n >= 0 else size for n, size in zip(known or [-1] * len(dims), dims, strict=True))
+
+
 def _diagonal(inputs: Sequence[Any], attrs: Attrs) -> int:
     return int(inputs[0].size) * int(inputs[0].shape[-1])
 
@@ -95,6 +156,7 @@ _RULES: list[tuple[str, Elements]] = [
      "StatelessRandomNormal StatelessTruncatedNormal StatelessRandomUniformInt StatelessRandomUniformFullInt "
      "StatelessRandomUniformV2 StatelessRandomNormalV2 StatelessTruncatedNormalV2 "
      "StatelessRandomUniformIntV2 StatelessRandomUniformFullIntV2", _shape_in(0)),
+    ("Conv2DBackpropInput Conv3DBackpropInputV2 DepthwiseConv2dNativeBackpropInput", _shape_in(0)),
     ("BroadcastTo SparseToDense", _shape_in(1)),
     ("ScatterNd", _shape_in(2)),
     ("Bincount DenseBincount TensorListReserve TensorListResize", _count_in(1)),
@@ -105,10 +167,19 @@ _RULES: list[tuple[str, Elements]] = [
     ("OneHot", _one_hot),
     ("Concat ConcatV2 Pack", _joined),
     ("UnsortedSegmentSum UnsortedSegmentMax UnsortedSegmentMin UnsortedSegmentProd", _segments),
+    ("SegmentSum SegmentMean SegmentMax SegmentMin SegmentProd", _sorted_segments),
     ("Gather GatherV2", _gathered),
+    ("GatherNd", _gathered_slices),
+    ("DynamicStitch ParallelDynamicStitch", _stitched),
+    ("RaggedRange", _ranges),
+    ("RaggedTensorToTensor", _padded_rows),
+    ("Multinomial", _drawn_rows),
+    ("RandomGamma RandomPoisson RandomPoissonV2", _drawn_each),
+    ("CropAndResize", _cropped),
+    ("ImageProjectiveTransformV2 ImageProjectiveTransformV3", _projected),
     ("MatrixDiag Diag", _diagonal),
     ("MatMul BatchMatMul BatchMatMulV2 BatchMatMulV3", _product),
-    ("ResizeBilinear ResizeNearestNeighbor ResizeBicubic ResizeArea", _resized),
+    ("ResizeBilinear ResizeNearestNeighbor ResizeBicubic ResizeArea ScaleAndTranslate", _resized),
     ("Add AddV2 Sub Mul MulNoNan Div RealDiv DivNoNan FloorDiv TruncateDiv FloorMod Mod TruncateMod Pow "
      "Maximum Minimum SquaredDifference Atan2 Equal NotEqual Less LessEqual Greater GreaterEqual LogicalAnd "
      "LogicalOr BitwiseAnd BitwiseOr BitwiseXor LeftShift RightShift SelectV2", _broadcast),
