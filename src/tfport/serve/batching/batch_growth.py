@@ -85,11 +85,11 @@ class RowLimit:
         self._sum += rows
         if self._batches < PHASE_BATCHES or (took := self._clock() - self._began) < PHASE_SECONDS:
             return
-        rows, cost = min(self._sum / self._batches, self.rows), took / self._sum
+        average, cost = min(self._sum / self._batches, self.rows), took / self._sum
         if self._trial is None:
-            self._usual(rows, cost)
+            self._usual(average, cost)
         else:
-            self._tried(self._trial, rows, cost)
+            self._tried(self._trial, average, cost)
 
     def _begin(self, settling: int) -> None:
         self._settling, self._batches, self._sum, self._began = settling, 0, 0, self._clock()
