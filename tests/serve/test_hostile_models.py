@@ -233,3 +233,13 @@ def test_a_warm_up_request_that_never_ends_does_not_block_the_server(tmp_path):
         state, message = running.statuses("endless")[1]
         assert state == "END"
         assert "warm-up request 1 takes too long (--load_timeout_seconds)" in message
+
+
+def test_a_version_that_never_ends_loading_stops_no_calls(tmp_path):
+    data = saved_model(ENDLESS["While, host"], {"serving_default": "y:0"})
+    flags = config(tmp_path, {"endless": data})
+    with command(*flags, *ONE_THREAD) as running:
+        export(tmp_path / "endless", 2, data, warm_up_file(("", {"x": [1]})))
+        until(lambda: running.statuses("endless").get(2, ("", ""))[0] == "LOADING")
+        assert serves_on(running)
+        assert running.statuses("endless")[2][0] == "LOADING"

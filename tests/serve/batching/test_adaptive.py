@@ -69,21 +69,25 @@ class Counted:
 
         session.run = noted
 
-    def call(self, *arrays):
-        return asyncio.run(call_all(self.servable, *arrays))
+    async def call(self, *arrays):
+        return await call_all(self.servable, *arrays)
 
-    def learn(self) -> None:
+    async def learn(self) -> None:
         for _ in range(2 * SHORT_CALLS):
-            self.call(rows(1))
+            await self.call(rows(1))
 
 
 def test_short_calls_run_in_the_event_loop_with_the_same_answers():
     model = Counted(HOP / 2)
-    model.learn()
-    assert model.here[0] is False
-    assert model.here[-1] is True
-    model.here.clear()
-    assert listed(model.call(rows(1), rows(2), rows(3))) == [[[2]], [[4]], [[6]]]
+
+    async def test():
+        await model.learn()
+        assert model.here[0] is False
+        assert model.here[-1] is True
+        model.here.clear()
+        return await model.call(rows(1), rows(2), rows(3))
+
+    assert listed(asyncio.run(test())) == [[[2]], [[4]], [[6]]]
     assert model.here == [True] * 3
     signature = model.servable.signatures["serving_default"]
     assert model.servable.has_light_calls
@@ -92,30 +96,42 @@ def test_short_calls_run_in_the_event_loop_with_the_same_answers():
 
 def test_long_calls_are_batched():
     model = Counted(2 * LIGHT_SECONDS)
-    model.learn()
-    model.here.clear()
-    assert listed(model.call(rows(1), rows(2), rows(3))) == [[[2]], [[4]], [[6]]]
+
+    async def test():
+        await model.learn()
+        model.here.clear()
+        return await model.call(rows(1), rows(2), rows(3))
+
+    assert listed(asyncio.run(test())) == [[[2]], [[4]], [[6]]]
     assert model.here == [False]
     assert not model.servable.has_light_calls
 
 
 def test_calls_that_are_cheaper_in_batches_are_batched():
     model = Counted(3 * HOP)
-    for _ in range(2 * SHORT_CALLS):
-        model.call(*[rows(1)] * 4)
-    model.here.clear()
-    model.call(*[rows(1)] * 4)
+
+    async def test():
+        for _ in range(2 * SHORT_CALLS):
+            await model.call(*[rows(1)] * 4)
+        model.here.clear()
+        await model.call(*[rows(1)] * 4)
+
+    asyncio.run(test())
     assert model.here == [False]
 
 
 @pytest.mark.parametrize("seconds", [HOP / 2, 2 * LIGHT_SECONDS])
 def test_the_largest_batch_is_a_limit_for_all(seconds):
     model = Counted(seconds)
-    model.learn()
-    for _ in range(2 * SHORT_CALLS):
-        (error,) = model.call(rows(*range(5)))
-        assert error.code is StatusCode.INVALID_ARGUMENT
-        assert error.message == "Task size 5 is larger than maximum input batch size 4"
+
+    async def test():
+        await model.learn()
+        for _ in range(2 * SHORT_CALLS):
+            (error,) = await model.call(rows(*range(5)))
+            assert error.code is StatusCode.INVALID_ARGUMENT
+            assert error.message == "Task size 5 is larger than maximum input batch size 4"
+
+    asyncio.run(test())
 
 
 def test_rows_of_front_ends_join_as_in_batches():

@@ -37,9 +37,9 @@ class Company:
         self._waited = now
 
 
-PHASE_BATCHES, PHASE_SECONDS = 2, 0.05
-"""Batches, and processor time of the process, of a measurement, at least."""
-SETTLING = 2
+PHASE_BATCHES, PHASE_SECONDS = 12, 0.2
+"""Batches, and processor time of the process, of a measurement, at least: other threads blur it."""
+SETTLING = 8
 """Batches that do not count after a change: they began before it."""
 STEP = 4
 """Ratio of the limits that are compared."""
@@ -64,10 +64,10 @@ class RowLimit:
         self._clock = clock
         self._limit = self._top = len(self._limits) - 1
         """Indices of the limit in use, and of the largest."""
-        self._reached, self._cost = -1, 0.0
-        """The limit that usual batches need, and the seconds per row that they take."""
+        self._average = self._cost = 0.0
+        """Rows of usual batches, and the seconds that each takes."""
         self._trial: int | None = None
-        self._turn = 0
+        self._turn = self._compared = 0
         self._pause = self._left = FIRST_PAUSE
         self._begin(settling=0)
 
@@ -85,41 +85,47 @@ class RowLimit:
         self._sum += rows
         if self._batches < PHASE_BATCHES or (took := self._clock() - self._began) < PHASE_SECONDS:
             return
-        reached = bisect_left(self._limits, min(self._sum / self._batches, self.rows))
+        average, cost = min(self._sum / self._batches, self.rows), took / self._sum
         if self._trial is None:
-            self._usual(reached, took / self._sum)
+            self._usual(average, cost)
         else:
-            self._tried(self._trial, reached, took / self._sum)
+            self._tried(self._trial, average, cost)
 
     def _begin(self, settling: int) -> None:
         self._settling, self._batches, self._sum, self._began = settling, 0, 0, self._clock()
 
-    def _usual(self, reached: int, cost: float) -> None:
+    def _usual(self, rows: float, cost: float) -> None:
         """Compare with the phases before, and try another limit if it is time."""
-        if reached == self._reached:
-            self._cost = (self._cost + cost) / 2
-            self._left -= 1
-        else:  # there are more clients than before, or fewer
-            self._reached, self._cost = reached, cost
-            self._limit = self._top if reached < self._limit else self._limit
+        first = not self._cost
+        self._average = rows if first else (self._average + rows) / 2
+        self._cost = cost if first else (self._cost + cost) / 2
+        self._left -= 1
+        if self._limit < self._top and self._average < self._limits[self._limit] / 2:
+            self._limit = self._top  # there are fewer clients than before
+        if abs(self._index(self._average) - self._compared) > 1:
+            self._compared = self._index(self._average)
             self._pause = self._left = FIRST_PAUSE
         if self._left <= 0:
             self._left, self._trial = self._pause, self._next_trial()
         self._begin(settling=0 if self._trial is None else SETTLING)
 
+    def _index(self, rows: float) -> int:
+        """The limit that batches with so many rows need."""
+        return bisect_left(self._limits, rows)
+
     def _next_trial(self) -> int | None:
         self._turn += 1
-        trial = (self._reached - 1, 0, self._reached + 1)[self._turn % 3]
-        useful = 0 <= trial < self._reached or (self._limit < trial <= self._top)
+        self._compared = usual = self._index(self._average)
+        trial = (usual - 1, 0, usual + 1)[self._turn % 3]
+        useful = 0 <= trial < usual or (self._limit < trial <= self._top)
         return trial if useful else None
 
-    def _tried(self, trial: int, reached: int, cost: float) -> None:
+    def _tried(self, trial: int, rows: float, cost: float) -> None:
         """Use the limit that was tried if it is better."""
-        self._trial = None
-        grew = reached > self._reached
-        if reached == trial and cost < (self._cost if grew else self._cost * BETTER):
-            self._limit, self._reached, self._cost = trial, reached, cost
-            self._pause, self._left = FIRST_PAUSE, 1
+        self._trial, grew = None, trial > self._compared
+        if self._index(rows) == trial and cost < (self._cost if grew else self._cost * BETTER):
+            self._limit, self._average, self._cost = trial, rows, cost
+            self._compared, self._pause, self._left = trial, FIRST_PAUSE, 1
             self._turn -= 1  # the same way again
         else:
             self._pause = self._left = min(2 * self._pause, LONGEST_PAUSE)
