@@ -5,7 +5,7 @@ memory, as pieces of it are in use: after compiling ResNet-50, a quarter of the 
 Engines that keep the memory of earlier runs return it too (`also_return`).
 
 glibc has up to eight heaps for each processor and keeps what was freed in each of them. Having fewer heaps,
-or returning every large block when it is freed, would keep less, but takes a fifth more or twice the processor
+or returning each large block when it is freed, would keep less, but takes a fifth more or twice the processor
 time of requests of ten megabytes: the system clears what it gives. So it is returned from time to time.
 """
 
