@@ -3,8 +3,6 @@
 import ctypes
 import os
 import platform
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -37,39 +35,6 @@ def test_glibc_returns_freed_memory():
     return_freed_memory()
     assert before - resident_memory() > 900 * BLOCK
     libc.free(blocks[-1])
-
-
-HEAPS = """
-import ctypes, os, sys, threading
-from tfport.runtime.freed_memory import use_few_heaps
-
-if sys.argv[1] == "few":
-    use_few_heaps()
-libc, count = ctypes.CDLL(None), 4 * len(os.sched_getaffinity(0)) + 4
-libc.malloc.restype = libc.fdopen.restype = ctypes.c_void_p
-together = threading.Barrier(count)
-
-def take():
-    libc.malloc(1000)
-    together.wait()  # so that all threads are there
-
-threads = [threading.Thread(target=take) for _ in range(count)]
-[thread.start() for thread in threads]
-[thread.join() for thread in threads]
-file = libc.fdopen(1, b"w")
-libc.malloc_info(0, ctypes.c_void_p(file))
-libc.fflush(ctypes.c_void_p(file))
-"""
-
-
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library")
-def test_threads_share_few_heaps():
-    few, many = (
-        subprocess.check_output([sys.executable, "-c", HEAPS, way], timeout=60).count(b"<heap nr=")
-        for way in ("few", "many")
-    )
-    assert few == max(4, len(os.sched_getaffinity(0)))
-    assert many > few
 
 
 def test_engines_return_memory_before_the_c_library(monkeypatch):

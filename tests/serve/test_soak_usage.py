@@ -44,6 +44,7 @@ def test_what_other_programs_use_is_what_is_left_of_the_work():
     ]
     assert run.others(1.2, 1.8) == pytest.approx(0.4)
     assert run.others(0, 3) == pytest.approx(0.4)
+    assert run.others(7, 9) == pytest.approx(0.4)  # after the last sample
 
 
 def test_a_process_is_measured():

@@ -5,7 +5,7 @@ import weakref
 
 import pytest
 
-from tfport.serve.unused_memory import GROWTH, HEAP_GROWTH, UnusedMemory, resident_bytes
+from tfport.serve.unused_memory import GROWTH, HEAP_GROWTH, MOST_CHECKS, UnusedMemory, resident_bytes
 
 
 class Process:
@@ -59,9 +59,18 @@ def test_heaps_that_hardly_grow_are_left_alone(process):
 
 def test_memory_in_use_is_not_returned_again_and_again(process):
     process.unused = 2 * HEAP_GROWTH / GROWTH  # what an engine keeps for its next runs
-    for _ in range(5):
+    for _ in range(MOST_CHECKS):
         process.check(busy=True)
     assert (process.heaps_given, process.given) == (1, 0)
+
+
+def test_what_runs_needed_when_the_heaps_were_returned_is_returned_later(process):
+    process.needed += 1.9 * HEAP_GROWTH / GROWTH
+    process.check(busy=True)
+    process.needed, process.heaps = 1.0, 1.9 * HEAP_GROWTH / GROWTH  # the runs have ended
+    for _ in range(MOST_CHECKS):
+        process.check(busy=True)
+    assert process.heaps == 0
 
 
 def test_a_load_that_is_over_leaves_no_memory_behind(process):

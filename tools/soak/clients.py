@@ -57,7 +57,10 @@ async def v2(target: Target) -> None:
 async def rpc(target: Target) -> None:
     """Predict over gRPC."""
     x, before = numbers(), set(target.versions)
-    data = await target.channel.unary_unary(PREDICT)(predict_request(*x).SerializeToString(), timeout=60)
+    try:
+        data = await target.channel.unary_unary(PREDICT)(predict_request(*x).SerializeToString(), timeout=60)
+    except grpc.aio.AioRpcError as error:
+        raise wrong_code(error.code().name, error.details() or "") from None
     answer = serving_api_pb2.PredictResponse.FromString(data)
     is_right(target, before, x, list(answer.outputs["y"].float_val), answer.model_spec.version.value)
 

@@ -13,6 +13,7 @@ is no failure.
 import argparse
 import asyncio
 import random
+import re
 import shutil
 import sys
 import tempfile
@@ -58,6 +59,8 @@ class Soak:
         self.late: list[tuple[float, str]] = []
         """When an answer should have come, and what came."""
         self.usage = Usage()
+        self.lag = 0.0
+        """Seconds by which the soak test itself was late, at most: it shares the processors."""
         self.changes: Counter[str] = Counter()
         self.health = HealthLatency()
 
@@ -159,7 +162,9 @@ class Soak:
     async def sample(self, server: Command, end: float) -> None:
         while time.monotonic() < end:
             self.usage.add(server.process.pid, self.health.pid)
+            began = time.monotonic()
             await asyncio.sleep(1)
+            self.lag = max(self.lag, time.monotonic() - began - 1)
 
     async def drain(self, target: Target, server: Command) -> None:
         """Stop the server during requests: it must answer those it has accepted."""
@@ -191,9 +196,14 @@ class Soak:
         slowest = ", ".join(f"{name} {1e3 * seconds:.0f} ms" for name, seconds in self.health.worst.items())
         print(f"slowest of {self.health.count} health checks: {slowest}")
         print(self.usage.report())
+        print(f"the soak test itself was late by {self.lag:.1f} s at most")
         late, excused = self.late_answers()
         wrong = [*self.health.wrong, *self.wrong, *late, *self.usage.rises()]
-        print(f"late on a busy machine: {len(excused)}", *excused[:10], sep="\n  ")
+        kinds = Counter(" ".join(re.findall(r"health over \w+|\w+(?= after)", text)) for text in excused)
+        print(
+            f"late on a busy machine: {len(excused)},", ", ".join(f"{n} {kind}" for kind, n in kinds.items())
+        )
+        print(*(f"  {text}" for text in excused[:10]), sep="\n")
         print(f"wrong: {len(wrong)}", *wrong[:20], sep="\n  ")
         return not wrong
 

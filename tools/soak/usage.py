@@ -17,6 +17,8 @@ LONGEST_WARM_UP = 300.0
 """Seconds."""
 MOST_RISE = 0.1
 """How much more the server may use at the end than after the warm-up, as a part."""
+SHORTEST = 5.0
+"""Seconds over which it is measured, at least, for what came after the last sample."""
 BUSY = 0.3
 """The part of the processors that other programs use on a busy machine."""
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -64,7 +66,8 @@ class Usage:
         )
 
     def others(self, begin: float, end: float) -> float:
-        """Return the part of the processors that other programs used between two times."""
+        """Return the part of the processors that other programs used between two times, or at the end."""
+        begin = min(begin, self.samples[-1].time - SHORTEST)
         before = [sample for sample in self.samples if sample.time <= begin] or self.samples[:1]
         after = [sample for sample in self.samples if sample.time >= end] or self.samples[-1:]
         first, last = before[-1], after[0]

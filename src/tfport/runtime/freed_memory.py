@@ -4,21 +4,17 @@ While a model is compiled, copies of its weights are made and freed. The C libra
 memory, as pieces of it are in use: after compiling ResNet-50, a quarter of the resident memory is free.
 Engines that keep the memory of earlier runs return it too (`also_return`).
 
-glibc has up to eight heaps for each processor, and keeps what was freed in each of them: threads that take
-turns with large blocks leave some in every heap. `use_few_heaps` bounds that. Returning each large block when
-it is freed would double the processor time of requests of ten megabytes, as the system clears what it gives.
+glibc has up to eight heaps for each processor and keeps what was freed in each of them. Having fewer heaps,
+or returning each large block when it is freed, would keep less, but takes a fifth more or twice the processor
+time of requests of ten megabytes: the system clears what it gives. So it is returned from time to time.
 """
 
 from __future__ import annotations
 
 import ctypes
 import functools
-import os
 from collections.abc import Callable
 
-FEWEST_HEAPS = 4
-_ARENA_MAX = -8
-"""glibc's number of the parameter that limits its heaps."""
 _OTHERS: list[Callable[[], None]] = []
 
 
@@ -39,13 +35,6 @@ def return_heaps() -> None:
     trim = _trim()
     if trim is not None:
         trim(0)
-
-
-def use_few_heaps() -> None:
-    """Have one heap for each processor, if the C library can do that; call it before there are threads."""
-    adjust = getattr(ctypes.CDLL(None), "mallopt", None)
-    if adjust is not None and "MALLOC_ARENA_MAX" not in os.environ:
-        adjust(_ARENA_MAX, max(FEWEST_HEAPS, len(os.sched_getaffinity(0))))
 
 
 @functools.cache

@@ -15,7 +15,6 @@ from typing import Any
 
 from tfport.errors import Error
 from tfport.runtime.engines.gpu.cuda_runtime import DeviceCopies
-from tfport.runtime.freed_memory import use_few_heaps
 from tfport.serve.event_loop import new_runner
 from tfport.serve.file_limit import raise_file_limit
 from tfport.serve.flags import FlagValues
@@ -32,7 +31,6 @@ LAST_SECONDS = 1.0
 
 def run(flags: FlagValues, warnings: list[str]) -> int:
     """Serve until a stop signal arrives; return the exit code."""
-    use_few_heaps()
     raise_file_limit()
     before = set(threading.enumerate())
     with open_logger(flags.text("log_format"), flags.text("log_level")) as logger:

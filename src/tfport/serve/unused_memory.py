@@ -22,6 +22,8 @@ GROWTH = 64 << 20
 """Bytes that are worth returning."""
 HEAP_GROWTH = 16 << 20
 """Bytes that the C library may keep between two checks."""
+MOST_CHECKS = 6
+"""Checks after which it is asked again: what runs needed when it was asked last may be free now."""
 IDLE_SECONDS = 0.2
 """Processor time between two checks of a server that answers nothing."""
 _STATUS = Path("/proc/self/status")
@@ -50,6 +52,8 @@ class UnusedMemory:
         self._needed, self._used = resident(), processor_time()
         self._returned = self._needed
         """The memory after something was returned last."""
+        self._checks = 0
+        """Checks since then."""
 
     async def run(self, seconds: float = CHECK_SECONDS) -> None:
         while True:
@@ -60,14 +64,17 @@ class UnusedMemory:
         """Return what is unused, if there may be much of it."""
         used = self._processor_time()
         is_idle, self._used = used - self._used < IDLE_SECONDS, used
+        self._checks += 1
         now = self._resident()
         if now > self._needed + GROWTH:
             gc.collect()  # answers in reference cycles are in the memory of runs; models are not searched
             self._give()
             if is_idle:  # runs in progress would need more than remains
                 self._needed = self._resident()
-        elif now > self._returned + HEAP_GROWTH:
+        elif now > self._returned + HEAP_GROWTH or (
+            self._checks >= MOST_CHECKS and now > self._needed + HEAP_GROWTH
+        ):
             self._give_heaps()
         else:
             return
-        self._returned = self._resident()
+        self._returned, self._checks = self._resident(), 0

@@ -20,7 +20,6 @@ import grpc
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
 from tfport.errors import Error
-from tfport.runtime.freed_memory import use_few_heaps
 from tfport.serve.event_loop import new_runner
 from tfport.serve.file_limit import raise_file_limit
 from tfport.serve.front_ends.alike_requests import LARGE, AlikeRequest, AlikeRequests, without_contents
@@ -236,7 +235,6 @@ def main(connection: int, memory: int) -> None:
     for number in IGNORED:
         signal.signal(number, signal.SIG_IGN)
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
-    use_few_heaps()
     raise_file_limit()
     gc.freeze()
     with new_runner() as runner:
