@@ -64,7 +64,9 @@ class CallThreads:
 
     def __init__(self, threads: int) -> None:
         self._shares, self._lock = ThreadShares(threads), Lock()
-        self._pool = ThreadPoolExecutor(threads + MOST_SERVABLES, "calls")
+        # a run is slower in a new thread, and a pool starts one if none has become idle yet
+        self._pool, self._free = ThreadPoolExecutor(threads, "calls"), threads
+        self._extra = ThreadPoolExecutor(MOST_SERVABLES, "extra-calls")
         self._waiting: dict[ThreadUser, dict[_ThreadCall, None]] = {}
         """In the order of their turns, and of their arrival."""
 
@@ -78,7 +80,7 @@ class CallThreads:
             else:
                 self._waiting.setdefault(user, {})[call] = None
         if begins:
-            self._pool.submit(self._work, call)
+            self._begin(call)
         try:
             return await call.answer
         except asyncio.CancelledError:
@@ -91,10 +93,17 @@ class CallThreads:
         """Begin nothing more; runs in progress end by themselves."""
         with self._lock:
             self._waiting.clear()
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        for pool in (self._pool, self._extra):
+            pool.shutdown(wait=False, cancel_futures=True)
 
-    def _work(self, call: _ThreadCall) -> None:
-        """Run a call, and then those that may begin because it has ended."""
+    def _begin(self, call: _ThreadCall) -> None:
+        with self._lock:
+            usual = self._free > 0
+            self._free -= usual
+        (self._pool if usual else self._extra).submit(self._work, call, usual)
+
+    def _work(self, call: _ThreadCall, usual: bool) -> None:
+        """Run a call, and then those that may begin because it has ended; `usual`: not in an extra thread."""
         while True:
             call.run()
             with self._lock:
@@ -102,12 +111,13 @@ class CallThreads:
                 begun = []
                 while (following := self._next()) is not None:
                     begun.append(following)
+                self._free += usual and not begun
             call.deliver()
             if not begun:
                 return
             call, *others = begun
             for other in others:
-                self._pool.submit(self._work, other)
+                self._begin(other)
 
     def _next(self) -> _ThreadCall | None:
         """The call that may begin now, in turn."""

@@ -139,7 +139,7 @@ def test_random_names_leave_room_for_those_of_models():
     metrics = Metrics(process=False)
 
     async def test(port: Port) -> None:
-        for name in ("nobody", "other"):
+        for name in ("absent", "missing"):
             unknown = {"name": name}
             await port.refusal("Predict", {"model_spec": unknown, "inputs": X})
             await port.refusal("Regress", {"model_spec": unknown, "input": examples(example())})
@@ -148,4 +148,4 @@ def test_random_names_leave_room_for_those_of_models():
     with_port(test, GrpcOptions(observers=Observers(metrics=metrics)))
     text = metrics.text().decode()
     assert ':tensorflow:serving:request_count{model_name="",status="NOT_FOUND"} 6' in text
-    assert "nobody" not in text
+    assert "absent" not in text
