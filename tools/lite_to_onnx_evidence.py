@@ -192,7 +192,7 @@ def run(folder: Path) -> None:
 # The page
 
 INTRODUCTION = f"""\
-`tools/lite_to_onnx_evidence.py` exports every `.tflite` file of {len(PACKAGES)} published packages with
+`tools/lite_to_onnx_evidence.py` exports every `.tflite` file of the published packages that it names with
 `tfport export -o model.onnx` and runs the written file in ONNX Runtime 1.31.1, {CALLS} calls with other
 inputs each, beside LiteRT's interpreter (ai-edge-litert 2.3.0). Files with state are exported with
 `--state-as-inputs`: the outputs `NAME_next` of a call are fed to the next one, while the interpreter keeps

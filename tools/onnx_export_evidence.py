@@ -217,15 +217,15 @@ machine had other work."""
 
 FRESH_INTRODUCTION = """\
 `tools/onnx_fresh_models.toml` lists them, and was committed before the first run: Keras files of PyPI
-packages that were found by listing 4,579 wheels, and 12 models of the other packages that no draw had.
+packages that were found by listing 4,579 wheels, and a dozen of the other packages that no draw had.
 tf2onnx tried Keras 3, and where that fails tf-keras; one model ran out of its 300 seconds (13 CPU seconds)
 on the busy machine. These are the outcomes of the first run. Since then, a model of TensorFlow.js that was
 refused (`tfjs-converter-demo`) is written too. Of the other refused ones, four Keras files have custom layers
 or Python code, one graph is not TensorFlow's, and one has inputs of unknown rank."""
 
 DRAWN_INTRODUCTION = f"""\
-{COUNT} SavedModels, frozen graphs and models of TensorFlow.js, drawn by a seed that was committed before the
-first run. tf2onnx was asked for NUMBER of them: 9 with the environment above, the others with NumPy 2 and
+SavedModels, frozen graphs and models of TensorFlow.js, {COUNT} in all, drawn by a seed that was committed
+before the first run. tf2onnx was asked for NUMBER of them: 9 with the environment above, the others with NumPy 2 and
 without tf-keras, where it fails on TensorFlow.js models and on SavedModels with the state of an optimizer."""
 
 
@@ -300,7 +300,7 @@ def _ratios(rows: dict[str, Any]) -> str:
         ratios = sorted(row["tf2onnx"][key] / row["tfport"][key] for row in both)
         medians.append(f"{ratios[len(ratios) // 2]:.1f} (from {ratios[0]:.1f} to {ratios[-1]:.1f})")
     return (
-        f"On the {len(both)} models that both wrote, tf2onnx needed {medians[0]} times the CPU time and "
+        f"Where both wrote a file ({len(both)} times), tf2onnx needed {medians[0]} times the CPU time and "
         f"{medians[1]} times the peak memory of tfport, median."
     )
 
