@@ -225,8 +225,9 @@ or Python code, one graph is not TensorFlow's, and one has inputs of unknown ran
 
 DRAWN_INTRODUCTION = f"""\
 SavedModels, frozen graphs and models of TensorFlow.js, {COUNT} in all, drawn by a seed that was committed
-before the first run. tf2onnx was asked for NUMBER of them: 9 with the environment above, the others with NumPy 2 and
-without tf-keras, where it fails on TensorFlow.js models and on SavedModels with the state of an optimizer."""
+before the first run. tf2onnx was asked for NUMBER of them: 9 with the environment above, the others with
+NumPy 2 and without tf-keras, where it fails on TensorFlow.js models and on SavedModels with the state of an
+optimizer."""
 
 
 def outcome(row: dict[str, Any], side: str) -> str:
