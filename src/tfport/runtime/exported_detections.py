@@ -6,7 +6,7 @@ do; where several scores of `CombinedNonMaxSuppression` are equal, the box with 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -138,7 +138,7 @@ def combined_suppression(
         rows = b.Reshape(b.transpose(boxes, (0, 2, 1, 3)), b.Concat(b.ints(-1), count, b.ints(4), axis=0))
         of_rows = b.Reshape(by_class, b.Concat(b.ints(-1, 1), count, axis=0))
         selected = b.NonMaxSuppression(rows, of_rows, *limits)
-        both, _, box = (_columns(b, selected, index, index + 1) for index in range(3))
+        both, box = (_columns(b, selected, index, index + 1) for index in (0, 2))
         image, column = b.Div(both, classes), b.Mod(both, classes)
     all_scores = b.Reshape(by_class, b.Concat(images, b.ints(-1), axis=0))
     at = b.Concat(image, b.Add(b.Mul(column, count), box), axis=1)
@@ -166,4 +166,7 @@ def combined_suppression(
     ]
 
 
-DETECTIONS = {"LiteDetections": lite_detections, "CombinedNonMaxSuppression": combined_suppression}
+DETECTIONS: dict[str, Callable[..., Sequence[Operand]]] = {
+    "LiteDetections": lite_detections,
+    "CombinedNonMaxSuppression": combined_suppression,
+}
