@@ -26,7 +26,9 @@ from tfport.fix.certify.trial_plan import TrialPlan
 from tfport.fix.certify.trials import Trial
 from tfport.fix.certify.verification import ALIKE, TrialRecord, Verification
 from tfport.fix.export import saved_with
-from tfport.fix.options import FixOptions
+from tfport.fix.lite.input_ranks import with_known_ranks
+from tfport.fix.options import UNCHANGED, FixOptions
+from tfport.fix.signature_changes import with_signature_changes
 from tfport.formats.digests import model_digest, model_files
 from tfport.formats.output import new_path
 from tfport.graph.model import Model, Signature
@@ -68,14 +70,27 @@ def export_onnx_file(
         model = saved_with(model, choice)
         signature = select_signature(model, None, (), ())
     else:
-        name = choice.signatures[0] if choice.signatures else None
-        signature = select_signature(model, name, choice.fetches, choice.feeds)
+        model, signature = _with_ranks(model, choice)
     session = Session(model, registry=registry)
     if not options.half_weights:
         graph = export_signature(session, signature, path, options).model.graph
         return _written(signature, graph)
     part = TOLERANCE if tolerance is None else tolerance
     return _certified(model, session, signature, Path(path), options, part, command)
+
+
+def _with_ranks(model: Model, choice: FixOptions) -> tuple[Model, Signature]:
+    """The chosen signature; where inputs have no rank, that which the nodes that read them accept."""
+    name = choice.signatures[0] if choice.signatures else None
+    signature = select_signature(model, name, choice.fetches, choice.feeds)
+    if model.lite is not None or all(spec.shape.dims is not None for spec in signature.inputs.values()):
+        return model, signature
+    saved = saved_with(model, replace(choice, signatures=(signature.name,) if model.signatures else None))
+    ranks = with_known_ranks(saved, UNCHANGED)
+    if not ranks:
+        return model, signature
+    changed = with_signature_changes(saved, ranks)
+    return changed, select_signature(changed)
 
 
 def _written(signature: Signature, graph: Any, loss: str = "", *, differs: bool = False) -> WrittenOnnx:

@@ -1,6 +1,7 @@
 """The shapes of inputs of unknown rank, as far as the nodes that read them accept only one.
 
-A TensorFlow Lite file states the rank of every input; old graphs have placeholders that do not.
+A TensorFlow Lite file states the rank of every input, and many ONNX nodes need it; placeholders of old graphs
+do not state it.
 """
 
 from __future__ import annotations
@@ -96,8 +97,19 @@ def _shape_beside(node: Node, other: int, depth: int) -> Dims | None:
     """The shape of one of two inputs that are broadcast: that of the result, if the other one is smaller."""
     if any(reader.op == "Floor" for reader in node.output(0).uses):  # dropout: a probability + random numbers
         return SCALAR
+    if node.op == "GreaterEqual" and not other and _is_random(node.inputs[0]):  # dropout since 1.13
+        return SCALAR
     shape, own = _shape(node.output(0), depth + 1), _constant(node.inputs[other])
+    if shape == SCALAR:
+        return SCALAR
     return shape if shape is not None and own is not None and len(own) < len(shape) else None
+
+
+def _is_random(value: Value) -> bool:
+    node = value.node
+    while node.op in ("Add", "AddV2", "Mul"):  # to the limits of the numbers
+        node = node.inputs[0].node
+    return node.op == "RandomUniform"
 
 
 def _constant(value: Value) -> Dims | None:
