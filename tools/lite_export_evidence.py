@@ -194,7 +194,9 @@ def save(name: str, side: str, result: dict[str, Any]) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX)
         every = results()
         every.setdefault(name, {"draw": DRAW})[side] = result
-        DATA.write_text(json.dumps(every, indent=1, sort_keys=True) + "\n")
+        new = DATA.with_suffix(".new")
+        new.write_text(json.dumps(every, indent=1, sort_keys=True) + "\n")
+        new.replace(DATA)  # others read it at any time
 
 
 # Ten inputs
