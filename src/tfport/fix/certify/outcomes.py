@@ -169,9 +169,10 @@ def _excess(answer: Any, wanted: Any, difference: OutputDifference) -> float:
     """The largest difference of two outputs, divided by the tolerance; it may be less than one."""
     if isinstance(wanted, tuple) or np.shape(answer) != np.shape(wanted):
         return 0.0
-    size = np.abs(np.asarray(wanted, np.float64))
-    apart = np.abs(np.asarray(answer, np.float64) - wanted) / (difference.atol + difference.rtol * size)
-    return float(np.nanmax(apart, initial=0.0))
+    exact = np.complex128 if np.asarray(wanted).dtype.kind == "c" else np.float64
+    a, b = (np.asarray(array).astype(exact) for array in (answer, wanted))
+    excess = np.abs(a - b) / (difference.atol + difference.rtol * np.abs(b))
+    return float(np.nanmax(excess, initial=0.0))
 
 
 def _keep_worst(comparison: AnswerComparison, failed: FailedTrial) -> None:
