@@ -302,7 +302,9 @@ def outcome(side: str, result: dict[str, Any]) -> str:
         return "written"
     if side.startswith("export") and "differ" in result["says"]:
         return "refused: outputs differ"
-    return "crashed" if result["code"] < 0 else "refused"
+    if result["code"] < 0:
+        return "stopped" if result["seconds"] >= SECONDS else "crashed"
+    return "refused"
 
 
 def page() -> None:
