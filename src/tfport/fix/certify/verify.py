@@ -288,10 +288,8 @@ def _is_repeatable(side: ModelSide) -> bool:
     """Whether a model only computes, or reads variables and tables, so that a second run is the same."""
     ends = {value.node for s in side.signatures.values() for value in side.model.ends_of(s)}
     nodes = needed_by(ends)
-    functions = called_by(nodes).values()
-    return not any(
-        node.is_stateful and node.op not in _REPEATABLE for graph in (nodes, *functions) for node in graph
-    )
+    everything = itertools.chain(nodes, *called_by(nodes).values())
+    return not any(node.is_stateful and node.op not in _REPEATABLE for node in everything)
 
 
 _REPEATABLE = READS | {"VarHandleOp", "HashTableV2", "StatefulPartitionedCall", "Assert"}
