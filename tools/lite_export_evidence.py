@@ -194,7 +194,9 @@ def save(name: str, side: str, result: dict[str, Any]) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX)
         every = results()
         every.setdefault(name, {"draw": DRAW})[side] = result
-        DATA.write_text(json.dumps(every, indent=1, sort_keys=True) + "\n")
+        new = DATA.with_suffix(".new")
+        new.write_text(json.dumps(every, indent=1, sort_keys=True) + "\n")
+        new.replace(DATA)  # others read it at any time
 
 
 # Ten inputs
@@ -300,7 +302,9 @@ def outcome(side: str, result: dict[str, Any]) -> str:
         return "written"
     if side.startswith("export") and "differ" in result["says"]:
         return "refused: outputs differ"
-    return "crashed" if result["code"] < 0 else "refused"
+    if result["code"] < 0:
+        return "stopped" if result["seconds"] >= SECONDS else "crashed"
+    return "refused"
 
 
 def page() -> None:

@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from tfport.fix.certify.compare import OutputDifference, Tolerance, compare
 from tfport.fix.certify.failed_trial import FailedTrial
 from tfport.fix.certify.runners import TrialOutcome
@@ -106,7 +108,7 @@ class OutcomeComparer:
                 continue
             if self._is_random(comparison, trial, name, again):
                 comparison.random.append(name)
-            elif trial.finite and rounding.explain(comparison, trial, name, difference, wanted, tolerance):
+            elif trial.finite and rounding.explain(comparison, trial, name, difference, wanted):
                 difference = replace(difference, beyond=0, worst=None)
             elif trial.finite:
                 _keep_worst(comparison, replace(failed, output=name, difference=difference))
@@ -147,7 +149,6 @@ class _RoundingErrors:
         name: str,
         difference: OutputDifference,
         wanted: Any,
-        tolerance: Tolerance,
     ) -> bool:
         """Whether a difference may be one of rounding; the trial is noted."""
         is_large = difference.absolute > SMALL * difference.largest
@@ -155,17 +156,23 @@ class _RoundingErrors:
             return False
         if trial.name not in self._outcomes:
             self._outcomes[trial.name] = self._nudged(trial)
-        own = (
-            compare(outcome.outputs[name], wanted, tolerance).worst
-            for outcome in self._outcomes[trial.name]
-            if outcome.outputs is not None
-        )
-        largest = max((worst.excess for worst in own if worst is not None), default=0.0)
+        answers = [o.outputs[name] for o in self._outcomes[trial.name] if o.outputs is not None]
+        largest = max((_excess(answer, wanted, difference) for answer in answers), default=0.0)
         if not difference.worst.excess <= ROUNDING * largest or math.isinf(largest):
             return False
         self._large[name] += is_large
         comparison.unstable.setdefault(name, []).append(trial.name)
         return True
+
+
+def _excess(answer: Any, wanted: Any, difference: OutputDifference) -> float:
+    """The largest difference of two outputs, divided by the tolerance; it may be less than one."""
+    if isinstance(wanted, tuple) or np.shape(answer) != np.shape(wanted):
+        return 0.0
+    exact = np.complex128 if np.asarray(wanted).dtype.kind == "c" else np.float64
+    a, b = (np.asarray(array).astype(exact) for array in (answer, wanted))
+    excess = np.abs(a - b) / (difference.atol + difference.rtol * np.abs(b))
+    return float(np.nanmax(excess, initial=0.0))
 
 
 def _keep_worst(comparison: AnswerComparison, failed: FailedTrial) -> None:

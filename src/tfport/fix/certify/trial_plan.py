@@ -109,7 +109,7 @@ class TrialPlan:
             if time.thread_time() > end:
                 self.left_out.append(f"{builder.signature.name}: `{profile.name}` (out of time)")
                 continue
-            few = sizes.is_large or len(taken) < 2
+            few = len(taken) < 2 or sizes.is_large(taken[0])
             yield attempts.first_accepted(taken[0 if few else 1], profile)
 
 
@@ -151,7 +151,7 @@ def _says_something(outputs: Mapping[str, Any] | None) -> bool:
 
 MOST_ELEMENTS = 1 << 21
 """The most elements of all inputs together for a size that is searched."""
-LARGE, MOST_LARGE_ROWS = 1 << 16, 3
+LARGE, MOST_LARGE_ROWS = 1 << 14, 3
 """Trials with this many elements in a row take long, so they have few rows."""
 FINE = 4
 """The search ends if a size that does not fit is smaller by at most this part of one that fits."""
@@ -163,8 +163,7 @@ class FittingSizes:
     def __init__(self, builder: TrialBuilder) -> None:
         self.builder = builder
         self.usual, self.unusual = builder.sizings()
-        self.is_large = bool(self.usual) and self._elements(self.usual[0]) >= LARGE
-        if self.is_large:
+        if self.usual and self.is_large(self.usual[0]):
             self.usual = [sizing for sizing in self.usual if sizing.rows <= MOST_LARGE_ROWS]
         self.windows = WindowSizes(builder.model, builder.signature)
         self.too_small: dict[Sizing, str] = {}
@@ -209,6 +208,9 @@ class FittingSizes:
             middle = (below + above) // 2
             below, above = (middle, above) if self._misfit(sized(middle)) else (below, middle)
         return sized(above)
+
+    def is_large(self, sizing: Sizing) -> bool:
+        return self._elements(sizing) >= LARGE
 
     def _misfit(self, sizing: Sizing) -> str:
         return self.windows.misfit(self.builder.shapes_at(sizing))
