@@ -10,13 +10,14 @@ from __future__ import annotations
 from tfport.check.tfjs import AXES, SELECT, has_negative_axis, is_by_rows
 from tfport.fix.facts import Facts
 from tfport.fix.journal import Journal
+from tfport.fix.signature_sizes import PLACEHOLDERS
 from tfport.fix.structure.function_bodies import Site
 from tfport.fix.structure.lower import lower_all
 from tfport.fix.structure.signature_outputs import bypass_op
 from tfport.graph.dtypes import BOOL, INT32, RESOURCE
 from tfport.graph.graph import Node, Value
 from tfport.graph.model import MAIN_OP, Model
-from tfport.graph.op_facts.kinds import FUNCTIONAL
+from tfport.graph.op_facts.kinds import ENTERS, FUNCTIONAL
 from tfport.graph.reach import needed_by
 
 FILLS = (
@@ -37,6 +38,32 @@ def to_one_graph(model: Model, journal: Journal) -> None:
         journal.changed("lowered", says, lowered)
     _bypass_identities(model)
     keep_filling(model)
+
+
+def start_loops_together(model: Model, journal: Journal) -> None:
+    """Let the constants that a loop starts with wait for its other values.
+
+    In TensorFlow.js a counter that needs no input runs ahead of them, through all iterations, and what
+    arrives later is lost: the second of two loops in a row fails.
+    """
+    frames: dict[str, list[Node]] = {}
+    for node in model.graph:
+        if node.op in ENTERS:
+            frames.setdefault(str(node.attrs["frame_name"]), []).append(node)
+    changed = []
+    for enters in frames.values():
+        late = list(dict.fromkeys(e.inputs[0].node for e in enters if not _is_early(e.inputs[0].node)))
+        early = [e for e in enters if late and _is_early(e.inputs[0].node) and not e.attrs.get("is_constant")]
+        for enter in early:
+            start = Site.of(enter).identity(enter.inputs[0], "start", late)
+            enter.set_inputs([start.output(0)])
+            changed.append((enter.name, enter.op))
+    journal.changed("loops with their inputs", "Loops start when all of their values are there.", changed)
+
+
+def _is_early(node: Node) -> bool:
+    """Whether a node needs no input of the model."""
+    return not any(before.op in PLACEHOLDERS for before in needed_by([node]))
 
 
 def keep_filling(model: Model) -> None:
