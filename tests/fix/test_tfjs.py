@@ -111,6 +111,16 @@ def test_elements_that_a_loop_does_not_write_are_appended():
     assert result.model.graph["y/left"].inputs[0].node.op == "Const"
 
 
+def test_a_number_becomes_true_by_comparison():
+    model = model_of(
+        "x = Placeholder() {dtype=float32, shape=(2)}\ny = Cast(x) {SrcT=float32, DstT=bool, Truncate=false}"
+    )
+    result = fixed(model)
+    assert result.model.graph["y"].op == "NotEqual"
+    (y,) = tfport.Session(result.model).run(["y:0"], {"x:0": np.float32([0.5, 0])})
+    assert y.tolist() == [True, False]
+
+
 def test_what_a_loop_starts_with_waits_for_its_other_values():
     result = fixed(tfport.load(MODELS / "keras_lstm"))
     enters = [node for node in result.model.graph if node.op == "Enter" and not node.attrs["is_constant"]]

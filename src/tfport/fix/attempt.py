@@ -37,6 +37,7 @@ from tfport.fix.structure.signature_outputs import (
     return_inputs_through_identities,
 )
 from tfport.fix.structure.tfjs_form import (
+    compare_instead_of_cast,
     count_axes_from_start,
     give_conditions_axes,
     keep_filling,
@@ -155,6 +156,7 @@ def attempt(model: Model, target: Target, form: ModelForm, options: FixOptions) 
     if form is ModelForm.TFJS:
         count_axes_from_start(work, engine.facts, journal)
         give_conditions_axes(work, engine.facts, journal)
+        compare_instead_of_cast(work, journal)
         start_loops_together(work, journal)
     update_metadata(work, target, producer, journal, flat=form is not ModelForm.AS_IT_IS)
     fetches = answers_of(model, options)

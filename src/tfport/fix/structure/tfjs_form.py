@@ -14,7 +14,7 @@ from tfport.fix.signature_sizes import PLACEHOLDERS
 from tfport.fix.structure.function_bodies import Site
 from tfport.fix.structure.lower import lower_all
 from tfport.fix.structure.signature_outputs import bypass_op
-from tfport.graph.dtypes import BOOL, INT32, RESOURCE
+from tfport.graph.dtypes import BOOL, FLOAT32, INT32, RESOURCE
 from tfport.graph.graph import Node, Value
 from tfport.graph.model import MAIN_OP, Model
 from tfport.graph.op_facts.kinds import ENTERS, FUNCTIONAL
@@ -100,6 +100,19 @@ def count_axes_from_start(model: Model, facts: Facts, journal: Journal) -> None:
         node.set_inputs(inputs)
         changed.append((node.name, node.op))
     journal.changed("axes from the start", "Negative axes become the axes that they mean.", changed)
+
+
+def compare_instead_of_cast(model: Model, journal: Journal) -> None:
+    """Replace casts of real numbers to bool: the backend wasm truncates them first, so that 0.5 is false."""
+    changed = []
+    for node in [node for node in model.graph if node.op == "Cast" and node.attrs["DstT"] == BOOL]:
+        value = node.inputs[0]
+        if value.dtype.base == FLOAT32:
+            zero = Site.of(node).constant(0, value.dtype.base, value.node, "zero")
+            node.become("NotEqual", {"T": value.dtype.base})
+            node.set_inputs([value, zero])
+            changed.append((node.name, "Cast"))
+    journal.changed("compared with zero", "A number is true if it is not zero.", changed)
 
 
 def give_conditions_axes(model: Model, facts: Facts, journal: Journal) -> None:
