@@ -134,15 +134,17 @@ def _with_axes(node: Node, rank: int | None) -> Value:
     near, sizes = condition.node, {"T": BOOL, "out_type": INT32}
     rows = site.add("Shape", [condition], sizes, name="rows").output(0)
     if rank is not None:
-        ones = site.constant([1] * (rank - 1), INT32, near, "ones")
+        other_sizes = site.constant([1] * (rank - 1), INT32, near, "ones")
     else:
         whole = site.add("Rank", [values], {"T": values.dtype.base}, name="rank").output(0)
-        one = site.constant(1, INT32, near, "one")
-        count = site.add("Sub", [whole, one], {"T": INT32}, name="others").output(0)
+        size_1 = site.constant(1, INT32, near, "one")
+        count = site.add("Sub", [whole, size_1], {"T": INT32}, name="others").output(0)
         axis = site.constant(0, INT32, near, "first")
         vector = site.add("ExpandDims", [count, axis], {"T": INT32, "Tdim": INT32}, name="count").output(0)
-        ones = site.add("Fill", [vector, one], {"T": INT32, "index_type": INT32}, name="ones").output(0)
+        other_sizes = site.add(
+            "Fill", [vector, size_1], {"T": INT32, "index_type": INT32}, name="ones"
+        ).output(0)
     axis = site.constant(0, INT32, near, "axis")
     joined = {"T": INT32, "N": 2, "Tidx": INT32}
-    shape = site.add("ConcatV2", [rows, ones, axis], joined, name="shape").output(0)
+    shape = site.add("ConcatV2", [rows, other_sizes, axis], joined, name="shape").output(0)
     return site.add("Reshape", [condition, shape], {"T": BOOL, "Tshape": INT32}, name="condition").output(0)
