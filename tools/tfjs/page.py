@@ -88,7 +88,7 @@ FRESH = EVIDENCE / "tfjs_fresh.json"
 FRESH_HEAD = """
 ## Packages that no list here named
 
-Drawn by `tools/tfjs/fresh.py 20261142 20` before any of them was tried: {count} models, those of npm among names that may have one,
+Drawn by `tools/tfjs/fresh.py 20261142 20` before any of them was tried ({count}): those of npm among names that may have one,
 those of PyPI at random (the draw was stopped before it had 20 of each). *First* is the first run, *now* the run after corrections, where it was run again; ten generated
 inputs each on Node (cpu, wasm) and Chromium (webgl), fewer on slow backends. In the first run {written} were written, {right} of them
 with the same answers on every backend; {refused} were refused, and {crashed} ended in a traceback.

@@ -27,7 +27,7 @@ same configuration in the Python backend, with a file that calls ONNX Runtime on
 ONNX Runtime backend itself takes it was not tried.
 
 """
-DRAWN = """Drawn by `trial.py 20261141 30` before any of them was tried: {models} models and signatures. In the first run,
+DRAWN = """Drawn by `trial.py 20261141 30` before any of them was tried (with all signatures: {models}). In the first run,
 during which the code was corrected, {loaded} of {written} written models were loaded and {same} gave the same answers on
 every call. The machine was shared: some timed out. The server had refused batches of single elements (guesslang, tfx and vscode-languagedetection) and scalars
 (deepner, konlp and sipann), which need one size for clients, and a model name with colons (chimpdrummingdetector); the
