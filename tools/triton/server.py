@@ -22,7 +22,7 @@ from typing import Any, Self
 import tritonclient.grpc
 import tritonclient.http
 
-MOST_SECONDS = 60
+MOST_SECONDS = 300
 
 
 class TritonServer:

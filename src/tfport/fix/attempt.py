@@ -37,9 +37,11 @@ from tfport.fix.structure.signature_outputs import (
     return_inputs_through_identities,
 )
 from tfport.fix.structure.tfjs_form import (
+    compare_instead_of_cast,
     count_axes_from_start,
     give_conditions_axes,
     keep_filling,
+    start_loops_together,
     to_one_graph,
 )
 from tfport.fix.structure.transposes import cancel_transposes
@@ -154,6 +156,8 @@ def attempt(model: Model, target: Target, form: ModelForm, options: FixOptions) 
     if form is ModelForm.TFJS:
         count_axes_from_start(work, engine.facts, journal)
         give_conditions_axes(work, engine.facts, journal)
+        compare_instead_of_cast(work, journal)
+        start_loops_together(work, journal)
     update_metadata(work, target, producer, journal, flat=form is not ModelForm.AS_IT_IS)
     fetches = answers_of(model, options)
     report = _check(work, target, options, fetches)

@@ -26,7 +26,10 @@ from tfport.graph.save_tfjs import NO_QUANTIZATION, chosen_signature, save_tfjs,
 from tfport.startup.dataclass import dataclass, replace
 
 TOLERANCE = 0.05
-ONLY_UTF_8 = "TensorFlow.js reads strings as UTF-8: for other bytes its answers may differ"
+ONLY_UTF_8 = (
+    "TensorFlow.js reads strings as UTF-8, inside the model too: for other bytes, and for letters beyond "
+    "ASCII that the model splits into bytes, its answers may differ"
+)
 QUANTIZED, FEWER_BITS = "quantized", "Weights are stored in fewer bits, as `--quantize` asks."
 
 

@@ -8,7 +8,7 @@ have are refused: as a graph model (`fix.tfjs`) they run.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -159,7 +159,27 @@ def _document(file: KerasFile) -> dict[str, Json]:
 
 def _weights(file: KerasFile) -> Iterator[tuple[str, NDArray[Any]]]:
     assert file.weights is not None
-    for weights in file.weights.lists.values():
-        for weight in weights:
-            name = weight.name.removesuffix(":0")
+    both_ways = dict(_both_ways(file.config))
+    for layer, weights in file.weights.lists.items():
+        names = [weight.name.removesuffix(":0") for weight in weights]
+        if layer in both_ways:
+            names = _names_both_ways(layer, both_ways[layer], names)
+        for name, weight in zip(names, weights, strict=True):
             yield name, stored_array(weight.read(), name)
+
+
+def _both_ways(config: Any) -> Iterator[tuple[str, str]]:
+    """The name of each Bidirectional layer with that of the layer in it."""
+    if isinstance(config, list):
+        for item in config:
+            yield from _both_ways(item)
+    elif isinstance(config, Mapping) and isinstance(inner := config.get("config"), Mapping):
+        if config["class_name"] == "Bidirectional":
+            yield str(inner["name"]), str(inner["layer"]["config"]["name"])
+        yield from _both_ways(inner.get("layers"))
+
+
+def _names_both_ways(layer: str, inner: str, names: Sequence[str]) -> list[str]:
+    """The names that TensorFlow.js gives the weights: those of one direction, then those of the other."""
+    leaves = [name.rpartition("/")[2] for name in names[: len(names) // 2]]
+    return [f"{layer}/{way}_{inner}/{leaf}" for way in ("forward", "backward") for leaf in leaves]

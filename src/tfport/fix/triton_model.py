@@ -135,8 +135,8 @@ def _unknown_ranks(
 
 def _scalars(signature: Signature, arrays: Mapping[str, Any]) -> list[str]:
     specs = {**signature.inputs, **signature.outputs}
-    single = {name for name, array in arrays.items() if np.ndim(array) == 0}
-    return [name for name, spec in specs.items() if spec.shape.dims == () or name in single]
+    answered = {name for name, array in arrays.items() if np.ndim(array) == 0}
+    return [name for name, spec in specs.items() if spec.shape.dims == () or name in answered]
 
 
 def _has_effects(session: Session, signature: Signature) -> bool:

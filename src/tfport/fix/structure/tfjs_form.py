@@ -10,13 +10,14 @@ from __future__ import annotations
 from tfport.check.tfjs import AXES, SELECT, has_negative_axis, is_by_rows
 from tfport.fix.facts import Facts
 from tfport.fix.journal import Journal
+from tfport.fix.signature_sizes import PLACEHOLDERS
 from tfport.fix.structure.function_bodies import Site
 from tfport.fix.structure.lower import lower_all
 from tfport.fix.structure.signature_outputs import bypass_op
-from tfport.graph.dtypes import BOOL, INT32, RESOURCE
+from tfport.graph.dtypes import BOOL, FLOAT32, INT32, RESOURCE
 from tfport.graph.graph import Node, Value
 from tfport.graph.model import MAIN_OP, Model
-from tfport.graph.op_facts.kinds import FUNCTIONAL
+from tfport.graph.op_facts.kinds import ENTERS, FUNCTIONAL
 from tfport.graph.reach import needed_by
 
 FILLS = (
@@ -37,6 +38,32 @@ def to_one_graph(model: Model, journal: Journal) -> None:
         journal.changed("lowered", says, lowered)
     _bypass_identities(model)
     keep_filling(model)
+
+
+def start_loops_together(model: Model, journal: Journal) -> None:
+    """Let the constants that a loop starts with wait for its other values.
+
+    In TensorFlow.js a counter that needs no input runs ahead of them, through all iterations, and what
+    arrives later is lost: the second of two loops in a row fails.
+    """
+    frames: dict[str, list[Node]] = {}
+    for node in model.graph:
+        if node.op in ENTERS:
+            frames.setdefault(str(node.attrs["frame_name"]), []).append(node)
+    changed = []
+    for enters in frames.values():
+        late = list(dict.fromkeys(e.inputs[0].node for e in enters if not _is_early(e.inputs[0].node)))
+        early = [e for e in enters if late and _is_early(e.inputs[0].node) and not e.attrs.get("is_constant")]
+        for enter in early:
+            start = Site.of(enter).identity(enter.inputs[0], "start", late)
+            enter.set_inputs([start.output(0)])
+            changed.append((enter.name, enter.op))
+    journal.changed("loops with their inputs", "Loops start when all of their values are there.", changed)
+
+
+def _is_early(node: Node) -> bool:
+    """Whether a node needs no input of the model."""
+    return not any(before.op in PLACEHOLDERS for before in needed_by([node]))
 
 
 def keep_filling(model: Model) -> None:
@@ -75,6 +102,19 @@ def count_axes_from_start(model: Model, facts: Facts, journal: Journal) -> None:
     journal.changed("axes from the start", "Negative axes become the axes that they mean.", changed)
 
 
+def compare_instead_of_cast(model: Model, journal: Journal) -> None:
+    """Replace casts of real numbers to bool: the backend wasm truncates them first, so that 0.5 is false."""
+    changed = []
+    for node in [node for node in model.graph if node.op == "Cast" and node.attrs["DstT"] == BOOL]:
+        value = node.inputs[0]
+        if value.dtype.base == FLOAT32:
+            zero = Site.of(node).constant(0, value.dtype.base, value.node, "zero")
+            node.become("NotEqual", {"T": value.dtype.base})
+            node.set_inputs([value, zero])
+            changed.append((node.name, "Cast"))
+    journal.changed("compared with zero", "A number is true if it is not zero.", changed)
+
+
 def give_conditions_axes(model: Model, facts: Facts, journal: Journal) -> None:
     """Make each Select with a condition for each row a SelectV2, whose condition has all axes."""
     changed = []
@@ -94,16 +134,17 @@ def _with_axes(node: Node, rank: int | None) -> Value:
     near, sizes = condition.node, {"T": BOOL, "out_type": INT32}
     rows = site.add("Shape", [condition], sizes, name="rows").output(0)
     if rank is not None:
-        sizes_of_one = site.constant([1] * (rank - 1), INT32, near, "ones")
+        other_sizes = site.constant([1] * (rank - 1), INT32, near, "ones")
     else:
         whole = site.add("Rank", [values], {"T": values.dtype.base}, name="rank").output(0)
-        unit = site.constant(1, INT32, near, "one")
-        count = site.add("Sub", [whole, unit], {"T": INT32}, name="others").output(0)
+        size_1 = site.constant(1, INT32, near, "one")
+        count = site.add("Sub", [whole, size_1], {"T": INT32}, name="others").output(0)
         axis = site.constant(0, INT32, near, "first")
         vector = site.add("ExpandDims", [count, axis], {"T": INT32, "Tdim": INT32}, name="count").output(0)
-        filled = {"T": INT32, "index_type": INT32}
-        sizes_of_one = site.add("Fill", [vector, unit], filled, name="ones").output(0)
+        other_sizes = site.add(
+            "Fill", [vector, size_1], {"T": INT32, "index_type": INT32}, name="ones"
+        ).output(0)
     axis = site.constant(0, INT32, near, "axis")
     joined = {"T": INT32, "N": 2, "Tidx": INT32}
-    shape = site.add("ConcatV2", [rows, sizes_of_one, axis], joined, name="shape").output(0)
+    shape = site.add("ConcatV2", [rows, other_sizes, axis], joined, name="shape").output(0)
     return site.add("Reshape", [condition, shape], {"T": BOOL, "Tshape": INT32}, name="condition").output(0)

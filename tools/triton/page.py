@@ -1,0 +1,91 @@
+"""Write docs/evidence/triton.json and triton.md from records of `trial.py`, the later file first in a conflict.
+
+python tools/triton/page.py FIRST.json LATER.json…
+"""
+
+# ruff: noqa: E501
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+EVIDENCE = Path(__file__).parents[2] / "docs/evidence"
+PRIVATE = re.compile(r"(?:/[^ `:]*)?/\.cache/tfport/models/")
+HEAD = """# Models in Triton
+
+Each model was exported with `tfport export MODEL --format triton` and loaded by the real `tritonserver` {versions}, of
+the package nvidia-pytriton 0.7.0. It was called over HTTP and gRPC with up to ten generated inputs, and its
+answers compared with tfport's; a model with batches was then called with 16 examples at once, one per request.
+`tools/triton/trial.py` records this, `tools/triton/page.py` writes this page.
+
+The package has the Python backend, and no ONNX Runtime backend. A model for ONNX Runtime was loaded as it was
+written: the server reads its configuration and says only that the backend is missing. Then it was loaded with the
+same configuration in the Python backend, with a file that calls ONNX Runtime on `model.onnx`. Whether the
+ONNX Runtime backend itself takes it was not tried.
+
+"""
+DRAWN = """Drawn by `trial.py 20261141 30` before any of them was tried (with all signatures: {models}). In the first run,
+during which the code was corrected, {loaded} of {written} written models were loaded and {same} gave the same answers on
+every call. The machine was shared: some timed out. The server had refused batches of single elements (guesslang, tfx and vscode-languagedetection) and scalars
+(deepner, konlp and sipann), which need one size for clients, and a model name with colons (chimpdrummingdetector); the
+export of outputs whose sizes depend on the examples ended in a traceback. These are corrected; `now` is the outcome after that.
+
+"""
+
+
+def name_of(text: str) -> str:
+    text = re.sub(r"TimeoutExpired: [^\n]*?timed out after", "the export timed out after", text)
+    return PRIVATE.sub("", text)
+
+
+def outcome(record: dict[str, Any]) -> str:
+    if record["outcome"] != "written":
+        return f"{record['outcome']}: {record.get('reason', '')}"
+    if record["load"] != "loaded":
+        return f"not loaded: {record['load']}"
+    more = f"; at once: {record['at once']}" if "at once" in record else ""
+    return f"{record['answers']}{more}"
+
+
+def row(model: str, first: dict[str, Any], later: dict[str, Any]) -> str:
+    cells = [f"`{model}`", later.get("backend", ""), str(later.get("max_batch_size", "")), outcome(first)]
+    cells.append("" if later is first else outcome(later))
+    return "| " + " | ".join(name_of(c).replace("|", "\\|").replace("\n", " ")[:160] for c in cells) + " |"
+
+
+def is_same(record: dict[str, Any]) -> bool:
+    return record.get("answers", "").startswith("same") and "wrong" not in record.get("at once", "")
+
+
+def table(records: dict[str, Any], later: dict[str, Any]) -> str:
+    head = "| model and signature | backend | batch | first run | now |\n|---|---|---|---|---|\n"
+    return head + "\n".join(row(k, v, later.get(k, v)) for k, v in sorted(records.items())) + "\n"
+
+
+def main() -> None:
+    read = [{name_of(k): v for k, v in json.loads(Path(p).read_text()).items()} for p in sys.argv[1:]]
+    first: dict[str, Any] = {}
+    later: dict[str, Any] = {}
+    for records in read:
+        for key, record in records.items():
+            (later if key in first else first)[key] = record
+    versions = " and ".join(sorted({r["server"] for r in first.values() if "server" in r}))
+    drawn = {k: r for k, r in first.items() if r.get("drawn")}
+    written = [r for r in drawn.values() if r["outcome"] == "written"]
+    loaded = sum(r["load"] == "loaded" for r in written)
+    same = sum(map(is_same, written))
+    text = HEAD.format(versions=versions)
+    text += DRAWN.format(models=len(drawn), loaded=loaded, written=len(written), same=same)
+    text += table(drawn, later)
+    text += "\n## Recorded models\n\nModels of `tests/models` and the example, each with all of its signatures.\n\n"
+    text += table({k: r for k, r in first.items() if not r.get("drawn")}, later)
+    (EVIDENCE / "triton.md").write_text(text)
+    both = {"first": first, "later": later}
+    (EVIDENCE / "triton.json").write_text(name_of(json.dumps(both, indent=1, sort_keys=True)) + "\n")
+
+
+if __name__ == "__main__":
+    main()
