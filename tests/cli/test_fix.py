@@ -119,6 +119,7 @@ def test_a_difference_can_be_reproduced(tmp_path, capsys, lines, inputs):
     printed = capsys.readouterr()
     assert "where they differ" in printed.out
     assert "nothing was written" in printed.out
+    assert "`tfport fix --atol X` allows larger differences" in printed.out
     assert sorted(path.stem for path in folder.iterdir()) == ["answer", "expected", "inputs", "model"]
     assert not (tmp_path / "out.pb").exists()
     answers = []

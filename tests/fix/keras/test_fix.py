@@ -207,6 +207,20 @@ def test_hard_sigmoid_of_a_layer_is_written_as_layers(tmp_path):
     assert np.allclose(answers(tmp_path / "m.keras", x), answers(source, x), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize(("activation", "class_name"), [("relu6", "ReLU"), ("leaky_relu", "LeakyReLU")])
+def test_activations_that_keras_2_does_not_have_are_layers(activation, class_name, tmp_path):
+    dense = layer("Dense", "d", units=2, activation=activation)
+    weights = arrays(d=[(3, 2), (2,)])
+    source = write_h5(tmp_path / "m.h5", config=sequential(STEPS, dense), version="3.15.1", **weights)
+    stored = written(fixed_to(source, tmp_path / "2.h5", "keras==2.10.0"), tmp_path / "2.h5")
+    assert [(entry["class_name"], entry["config"]["name"]) for entry in stored["config"]["layers"]][1:] == [
+        ("Dense", "d_before_activation"),
+        (class_name, "d"),
+    ]
+    x = {"steps": np.random.default_rng(1).normal(size=(2, 5, 3)).astype("f4") * 9}
+    assert np.allclose(answers(tmp_path / "2.h5", x), answers(source, x), rtol=1e-5, atol=1e-6)
+
+
 def test_a_refusal_names_the_layer_of_the_file_and_not_those_of_a_rule(tmp_path):
     dense = layer("Dense", "d", units=2, activation="hard_sigmoid")
     weights = arrays(d=[(3, 2), (2,)])

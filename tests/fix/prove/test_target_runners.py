@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -60,6 +61,14 @@ def test_a_python_that_the_user_names_is_used_as_it_is():
     options = FixOptions(pythons=(sys.executable,), prove=True, runs=3)
     (runner,) = target_runners(TensorFlow, target("tensorflow-serving==1.12"), options)
     assert runner.facts.runs == 3
+
+
+def test_a_python_may_be_named_from_the_current_folder(monkeypatch):
+    """It is started in another folder."""
+    monkeypatch.chdir(Path(sys.executable).parent)
+    options = FixOptions(pythons=(f"./{Path(sys.executable).name}",))
+    (runner,) = target_runners(TensorFlow, target("tensorflow==1.15.5"), options)
+    assert runner.python == sys.executable
 
 
 def test_without_either_there_is_none():

@@ -160,7 +160,7 @@ def _encodes_bins(layer: Mapping[str, Json]) -> bool:
     config = layer.get("config")
     if layer.get("class_name") != BINS or not isinstance(config, Mapping):
         return False
-    return bool(config.get("output_mode", "int") != "int")
+    return str(config.get("output_mode", "int")) != "int"
 
 
 def _sources(nodes: Json) -> set[str]:

@@ -125,12 +125,13 @@ def with_taken_elements(
                 names += more
         elif is_operation(layer) and layer.class_name == GET_ITEM and any(map(_listed_key, layer.calls)):
             takes = [take for call in layer.calls if (take := _taken(call, model, instance)) is not None]
-            if len(takes) < len(layer.calls) or len({axis for _, axis in takes}) != 1:
+            axes = {axis for _, axis in takes}
+            if len(takes) < len(layer.calls) or len(axes) > 1:
                 why = f"{dialect.release.name} loads no index of several parts"
                 refused.append(f"layer `{layer.name}` ({GET_ITEM}): {why}")
                 continue
             layer.class_name = layer.registered_name = TAKE
-            layer.config = {"name": layer.name, "axis": takes[0][1]}
+            layer.config = {"name": layer.name, "axis": axes.pop()}
             layer.calls = [call for call, _ in takes]
             changed.append(layer.name)
     return changed, refused

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from tfport.fix.keras.dialect import Dialect
 from tfport.formats.keras.records import Json
@@ -38,6 +38,11 @@ MERGING = {
 HARD_SIGMOID, CAUSAL = "hard_sigmoid", "use_causal_mask"
 SLOPES = {2: 0.2, 3: 1 / 6}
 """The slope of `hard_sigmoid` in Keras 1 and 2, and in Keras 3."""
+ACTIVATION_LAYERS: dict[str, tuple[str, dict[str, Json]]] = {
+    "relu6": ("ReLU", {"max_value": 6.0, "negative_slope": 0.0, "threshold": 0.0}),
+    "leaky_relu": ("LeakyReLU", {"negative_slope": 0.2}),
+}
+"""Layers that compute what activations of Keras 3 do, which Keras 2 does not have."""
 EACH_STEP = "TimeDistributed"
 GATED = ("LSTM", "GRU", "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D", "LSTMCell", "GRUCell", "SimpleRNN")
 """Layers with gates, whose weights are scaled instead (`frontends.keras.weights`)."""
@@ -83,7 +88,24 @@ def with_explicit_hard_sigmoid(model: ModelConfig, source: KerasVersion, dialect
         if layer.model is not None:
             renamed |= with_explicit_hard_sigmoid(layer.model, source, dialect)
         elif _last_activation(layer.config, layer.class_name) == HARD_SIGMOID:
-            renamed |= _write_out(model, layer, slope(source))
+            clipped = {"max_value": 1.0, "negative_slope": 0.0, "threshold": 0.0}
+            scaled = {"scale": slope(source), "offset": 0.5}
+            written = [("Rescaling", scaled), ("ReLU", clipped)]
+            renamed |= _write_out(model, layer, HARD_SIGMOID, written)
+    return renamed
+
+
+def with_activation_layers(model: ModelConfig, dialect: Dialect) -> dict[str, str]:
+    """Write activations that the target does not have as layers; returns new names with the old ones."""
+    renamed: dict[str, str] = {}
+    for layer in list(model.layers):
+        if layer.model is not None:
+            renamed |= with_activation_layers(layer.model, dialect)
+            continue
+        activation = _last_activation(layer.config, layer.class_name)
+        written = ACTIVATION_LAYERS.get(activation) if isinstance(activation, str) else None
+        if written is not None and dialect.release.find("activation", str(activation)) is None:
+            renamed |= _write_out(model, layer, str(activation), [written])
     return renamed
 
 
@@ -120,30 +142,22 @@ def with_causal_masks_of(model: ModelConfig, dialect: Dialect) -> None:
             layer.calls = [LayerCall(call.args, {**call.kwargs, CAUSAL: False}) for call in layer.calls]
 
 
-def _write_out(model: ModelConfig, layer: LayerConfig, scale: float) -> dict[str, str]:
-    """Replace the activation of a layer by a Rescaling layer and a ReLU layer, which gets its name."""
+def _write_out(
+    model: ModelConfig, layer: LayerConfig, activation: str, written: Sequence[tuple[str, dict[str, Json]]]
+) -> dict[str, str]:
+    """Replace the activation of a layer by layers with their options; the last one gets its name."""
     name, index = layer.name, model.layers.index(layer)
-    before, scaled = f"{name}_before_activation", f"{name}_rescaling"
-    calls = range(len(layer.calls))
+    before = f"{name}_before_activation"
     shared = {"dtype": layer.config.get("dtype", "float32")}
-    written_out = (
-        f"layer `{name}` ({layer.class_name}): its {HARD_SIGMOID} must be written as other layers, and"
-    )
-    rescaling = LayerConfig(
-        "Rescaling",
-        scaled,
-        {**shared, "name": scaled, "scale": scale, "offset": 0.5},
-        [LayerCall((TensorRef(before, number),)) for number in calls],
-        stands_for=written_out,
-    )
-    relu = LayerConfig(
-        "ReLU",
-        name,
-        {**shared, "name": name, "max_value": 1.0, "negative_slope": 0.0, "threshold": 0.0},
-        [LayerCall((TensorRef(scaled, number),)) for number in calls],
-        stands_for=written_out,
-    )
+    stands_for = f"layer `{name}` ({layer.class_name}): its {activation} must be written as other layers, and"
+    last, new = before, list[LayerConfig]()
+    for number, (class_name, options) in enumerate(written, 1):
+        new_name = name if number == len(written) else f"{name}_{class_name.lower()}"
+        calls = [LayerCall((TensorRef(last, call),)) for call in range(len(layer.calls))]
+        config = {**shared, "name": new_name, **options}
+        new.append(LayerConfig(class_name, new_name, config, calls, stands_for=stands_for))
+        last = new_name
     layer.stands_for = f"layer `{name}` ({layer.class_name}):"
     layer.name, layer.config = before, {**_without_activation(layer.config), "name": before}
-    model.layers[index + 1 : index + 1] = [rescaling, relu]
+    model.layers[index + 1 : index + 1] = new
     return {before: name}

@@ -25,7 +25,12 @@ from tfport.fix.keras.loadable_calls import (
 )
 from tfport.fix.keras.op_nodes import NODE_LAYER, with_functions
 from tfport.fix.keras.operators import with_functions_of, with_operators_of
-from tfport.fix.keras.replacements import HARD_SIGMOID, with_causal_masks_of, with_explicit_hard_sigmoid
+from tfport.fix.keras.replacements import (
+    HARD_SIGMOID,
+    with_activation_layers,
+    with_causal_masks_of,
+    with_explicit_hard_sigmoid,
+)
 from tfport.fix.keras.weights import WeightTransfer, by_layer, by_path, scaled_cells
 from tfport.fix.rule import ROUNDING
 from tfport.formats.keras.records import Json, KerasFile
@@ -58,6 +63,7 @@ class KerasRewrite:
         old = KerasVersion.parse(file.keras_version)
         layers = model_config(file.config, file.where)
         renamed = with_explicit_hard_sigmoid(layers, old, dialect)
+        activated = with_activation_layers(layers, dialect)
         masked = [] if dialect.is_3 else without_implied_masks(layers)
         with_causal_masks_of(layers, dialect)
         if dialect.layer(NODE_LAYER) is None:
@@ -80,6 +86,9 @@ class KerasRewrite:
         self.journal.changed("implied masks", says, [(layer, MASK) for layer in masked])
         says = f"Operators on tensors are written as {dialect.release.name} stores them."
         self.journal.changed("operators", says, [(layer, "operator") for layer in operators], ROUNDING)
+        says = f"Activations that {dialect.release.name} does not have are written as layers."
+        nodes = [(layer, "activation") for layer in activated.values()]
+        self.journal.changed("activations as layers", says, nodes)
         says = f"Linear activations follow inner models that are outputs, as {dialect.release.name} needs."
         nodes = [(layer, "Activation") for layer in before_outputs.values()]
         self.journal.changed("outputs after inner models", says, nodes)
@@ -95,7 +104,7 @@ class KerasRewrite:
         new = KerasFile(file.where, "keras", self.config, None, dialect.version)
         try:
             self.root, _ = ModelBuilder(new, model.graph.ops).build_layers()
-            transfer = WeightTransfer(old, dialect.semantics, renamed | before_outputs)
+            transfer = WeightTransfer(old, dialect.semantics, renamed | activated | before_outputs)
             self.arrays = {id(slot): array for slot, array in transfer.arrays(root, self.root)}
         except CannotRun as error:
             self.refused.append(str(error).removeprefix(f"{file.where}: "))
