@@ -128,7 +128,9 @@ def _empty_step(steps: Iterable[Step]) -> str:
             filter = step.inputs[1].shape if step.op in CONVOLUTIONS else None
             if _fits(step.op, step.attrs, step.inputs[0].shape, filter) is False:
                 return step.name
-        if inner := next((found for program in step.programs if (found := _empty_step(program.steps))), ""):
+        if inner := next(
+            (inner_node for program in step.programs if (inner_node := _empty_step(program.steps))), ""
+        ):
             return inner
     return ""
 
