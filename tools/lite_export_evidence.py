@@ -322,7 +322,7 @@ def page() -> None:
         "",
         "## Models of the third draw",
         "",
-        f"{len(drawn)} models that no earlier draw used: the SavedModels and frozen graphs of packages that",
+        f"{len(drawn)} files that no earlier draw used: the SavedModels and frozen graphs of packages that",
         "were left, and models of public repositories drawn with a seed that was committed before any was",
         "looked at (`tools/lite_export_repositories.toml`). Before anything was changed, tfport wrote",
         f"**{sum(_is_written('first', row) for row in drawn.values())}**.",
