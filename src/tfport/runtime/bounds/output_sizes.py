@@ -94,9 +94,14 @@ def _sorted_segments(inputs: Sequence[Any], attrs: Attrs) -> int:
     return (int(ids.max(initial=-1)) + 1) * int(prod(data.shape[1:]))
 
 
+ENDLESS = 2.0**62
+
+
 def _ranges(inputs: Sequence[Any], attrs: Attrs) -> int:
+    """The elements of all ranges; the kernel refuses one of NaN or with steps of zero."""
     starts, limits, deltas = (np.asarray(array, np.float64) for array in inputs)
-    return int(np.maximum(np.ceil((limits - starts) / deltas), 0).sum())
+    steps = np.ceil((limits - starts) / np.where(deltas == 0, np.nan, deltas))
+    return int(np.nan_to_num(np.maximum(steps, 0), posinf=ENDLESS).sum())
 
 
 def _cropped(inputs: Sequence[Any], attrs: Attrs) -> int:
