@@ -73,7 +73,7 @@ def test_a_broken_file_is_logged_once_and_changes_nothing(tmp_path, file, how, c
             assert served.catalog.names() == ["a"]
             assert await served.ask("a") == 1
             put(file, config_text(model("a", tmp_path / "a"), model("b", tmp_path / "b")))
-            await until(lambda: "b" in served.catalog.names() and served.manager.ready())
+            await until(lambda: served.manager.availability().get("b", False))
             assert await served.ask("b") == 2
 
     asyncio.run(run())
@@ -125,3 +125,13 @@ def test_a_server_does_not_start_with_a_broken_file(tmp_path, text, error):
 
     with pytest.raises(error):
         asyncio.run(run())
+
+
+def test_a_server_that_can_answer_for_no_model_is_not_ready(tmp_path, file):
+    async def run():
+        async with serving(config_file=str(file), **POLL) as served:
+            put(file, config_text(model("missing", tmp_path / "missing")))
+            await until(lambda: served.manager.availability() == {"missing": False})
+            assert not served.manager.ready()
+
+    asyncio.run(run())

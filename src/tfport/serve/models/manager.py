@@ -106,14 +106,13 @@ class ModelManager:
     def ready(self) -> bool:
         """Whether the server is ready, by `ManagerOptions.ready_when`.
 
-        By default a model that is added later and fails does not matter: the others are still served.
+        By default a model that is added later and fails does not matter. A server that can answer for none
+        of its models is never ready.
         """
         models, when = self._configured(), self.options.ready_when
-        if not self._started or self._stopped:
+        if not self._started or self._stopped or (models and not any(model.available for model in models)):
             return False
-        if when == ANY:
-            return not models or any(model.available for model in models)
-        return all(model.available for model in models if model.is_needed or when == ALL)
+        return when == ANY or all(model.available for model in models if model.is_needed or when == ALL)
 
     def availability(self) -> dict[str, bool]:
         """Return the configured models, and whether each has an available version."""
