@@ -19,8 +19,10 @@ from pathlib import Path
 from urllib.parse import urljoin
 from urllib.request import urlopen
 
+from pip._internal.models.index import PyPI
+
 OUT = Path(__file__).parents[2] / "src/tfport/atlas/package_dates.json"
-INDEX = "https://pypi.org/pypi/{}/json"
+INDEX = f"{PyPI.pypi_url}/{{}}/json"
 PACKAGES = ("numpy", "protobuf", "h5py", "keras", "typing-extensions", "grpcio", "ml-dtypes", "wrapt", "gast")
 FINAL = re.compile(r"\d+\.\d+(\.\d+)*")
 SOURCES = re.compile(r"numpy/_?core/(setup_common\.py|meson\.build)$")

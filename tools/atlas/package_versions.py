@@ -22,13 +22,14 @@ from urllib.request import urlopen
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
+from pip._internal.models.index import PyPI
 from remote_zip import open_zip
 
 from tfport.atlas.atlas import TENSORFLOWS, atlas
 
 OUT = Path(__file__).parents[2] / "src/tfport/atlas/package_versions.json"
 REQUIREMENTS = OUT.with_name("package_requirements.json.xz")
-INDEX = "https://pypi.org/pypi/"
+INDEX = f"{PyPI.pypi_url}/"
 FINAL = re.compile(r"\d+(\.\d+)*(\.post\d+)?")
 COMPANIONS = [
     "keras",

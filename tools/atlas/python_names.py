@@ -26,12 +26,13 @@ from urllib.request import urlopen
 from keras_layers import KERAS, LAST_OWN, minors
 from module_names import Names, SourceTree
 from package_index import choose
+from pip._internal.models.index import PyPI
 from remote_zip import open_zip
 
 from tfport.atlas.versions import version_key
 
 OUTPUT = Path("src/tfport/atlas/python_names.json.xz")
-KERAS_INDEX = "https://pypi.org/pypi/keras/json"
+KERAS_INDEX = f"{PyPI.pypi_url}/keras/json"
 REDIRECTING = ("2.4",)
 """Versions of keras whose modules only take everything from `tensorflow.keras`."""
 FINAL = re.compile(r"[1-9]\d*(\.\d+)+")

