@@ -160,3 +160,10 @@ def test_nothing_is_overwritten(tmp_path, capsys):
     assert fix(ATTENTION, "--for", "tensorflow==1.13.2", "-o", tmp_path / "out") == 2
     assert "already exists" in capsys.readouterr().err
     assert written(tmp_path) == ["out"]
+
+
+def test_a_model_whose_answers_were_not_compared_is_not_written(tmp_path, capsys):
+    out = tmp_path / "out"
+    assert fix(path_of("defun"), "--for", "tensorflow==2.8.4", "-o", out) != 0
+    assert "not compared" in capsys.readouterr().out
+    assert not written(tmp_path)
