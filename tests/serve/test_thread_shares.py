@@ -119,7 +119,8 @@ def test_all_that_may_begin_begin_when_a_run_ends():
         await asyncio.gather(stuck.has_begun(), quick.has_begun())
         stuck.release(2)
         quick.release()
-        await asyncio.gather(*calls)
+        assert [answer["y"] for answer in await asyncio.gather(*calls)] == [0, 0, 1, 1]
+        assert (stuck.most, quick.most) == (2, 1)
 
     asyncio.run(test())
 
@@ -140,7 +141,7 @@ def test_those_that_wait_take_turns():
         await second.has_begun()  # though another call of the first servable came before
         first.release(2)
         second.release(3)
-        await asyncio.gather(*calls)
+        assert [answer["y"] for answer in await asyncio.gather(*calls)] == [0, 0, 0, 0, 1, 0, 1]
 
     asyncio.run(test())
 

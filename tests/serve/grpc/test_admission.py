@@ -115,7 +115,9 @@ def test_a_client_that_left_is_not_waited_for():
         await until(lambda: port.front.calls_in_progress == 1)
         channel.close()
         await until(lambda: port.front.calls_in_progress == 0)
-        await port.front.stop(60)
+        async with asyncio.timeout(60):
+            await port.front.stop(600)
+        assert not port.gate.cancelled
 
     with_port(test)
 

@@ -95,6 +95,7 @@ def test_the_file_wins_over_the_call(tmp_path, file):
         async with serving(config_file=str(file), **POLL) as served:
             await served.manager.reload(config_of(model("b", tmp_path / "b")))
             await until(lambda: served.catalog.names() == ["a"] and served.manager.ready())
+            assert await served.ask("a") == 1
 
     asyncio.run(run())
 
