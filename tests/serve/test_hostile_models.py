@@ -203,7 +203,7 @@ def test_threads_and_memory_come_back(request, kind):
     before = threads(running), memory(running)
     ask_all()
     assert threads(running) < before[0] + len(NAMES)  # a call that kept its thread would add one per model
-    assert memory(running) < before[1] + MOST
+    until(lambda: memory(running) < before[1] + MOST)  # the server returns it when it looks next
 
 
 def test_options_limit_the_iterations_and_the_time_of_calls_without_a_deadline(tmp_path):
