@@ -93,7 +93,32 @@ def test_lib_checks_files_unless_a_subcommand_is_named(arguments, subcommand):
 def test_lib_without_a_file_says_what_is_missing(capsys):
     with pytest.raises(SystemExit):
         main.parse(["lib"])
-    assert "tfport lib check: error: the following arguments are required: FILE" in capsys.readouterr().err
+    assert "tfport lib check: the following arguments are required: FILE" in capsys.readouterr().err
+
+
+WRONG = [
+    (["chek", "x"], "tfport: there is no command `chek` (did you mean check?); see tfport --help"),
+    (["quux"], "tfport: there is no command `quux`; see tfport --help"),
+    (["check", "--onn", "x"], "unrecognized arguments: --onn (did you mean --on?); see tfport check --help"),
+    (["check", "m", "--format", "jsn"], "(did you mean json?); see tfport check --help"),
+    (["check", "m", "--quux"], "tfport check: unrecognized arguments: --quux; see tfport check --help"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), WRONG)
+def test_a_wrong_command_line_is_one_line_with_what_was_meant(capsys, arguments, sentence):
+    with pytest.raises(SystemExit) as raised:
+        main.parse(arguments)
+    assert raised.value.code == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.endswith(sentence)
+
+
+def test_without_a_command_the_help_is_printed(capsys):
+    with pytest.raises(SystemExit) as raised:
+        main.parse([])
+    assert raised.value.code == 0
+    assert capsys.readouterr().out.startswith("usage: tfport ")
 
 
 def test_a_command_is_declared_by_its_arguments():

@@ -21,13 +21,6 @@ def run(*args: str, **options: object) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_without_a_command_the_usage_is_printed(capsys):
-    with pytest.raises(SystemExit) as left:
-        main([])
-    assert left.value.code == 2
-    assert "usage: tfport" in capsys.readouterr().err
-
-
 def test_the_version_is_printed(capsys):
     with pytest.raises(SystemExit) as left:
         main(["--version"])
@@ -41,26 +34,6 @@ def test_every_command_has_help(capsys):
             main([command, "--help"])
         assert left.value.code == 0
         assert capsys.readouterr().out.startswith(f"usage: tfport {command}")
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
-def test_completion_is_printed_for_each_shell(shell, capsys):
-    assert main(["completion", shell]) == 0
-    script = capsys.readouterr().out
-    assert "tfport" in script
-    assert "inspect" in script
-
-
-def test_the_completion_for_bash_is_valid_bash():
-    script = run("completion", "bash").stdout
-    subprocess.run(["bash", "-n"], input=script, text=True, check=True)
-
-
-def test_completion_for_an_unknown_shell_is_an_error(capsys):
-    with pytest.raises(SystemExit) as left:
-        main(["completion", "fish?"])
-    assert left.value.code == 2
-    assert "invalid choice" in capsys.readouterr().err
 
 
 SLOW = """

@@ -45,7 +45,7 @@ def target_suggestions(prefix: str, most: int = MOST) -> list[TargetSuggestion]:
     """The targets that begin with a text; for a text without a release, one for each package first."""
     text = prefix.strip().lower().replace("_", "-").replace(" ", "")
     matches = [
-        s for s in _all() if s.requirement.startswith(text) or text in s.requirement.partition("==")[0]
+        s for s in all_targets() if s.requirement.startswith(text) or text in s.requirement.partition("==")[0]
     ]
     if "=" not in text:
         newest = {s.package: s for s in reversed(matches)}
@@ -55,7 +55,8 @@ def target_suggestions(prefix: str, most: int = MOST) -> list[TargetSuggestion]:
 
 
 @cache
-def _all() -> list[TargetSuggestion]:
+def all_targets() -> list[TargetSuggestion]:
+    """Every target with a release, the newest of a package first."""
     return list(_suggestions())
 
 

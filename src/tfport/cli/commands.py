@@ -12,14 +12,21 @@ declares a command, so `tfport inspect` imports only that module; keep its impor
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from tfport.discovery import Catalog
 from tfport.reports.lines import terminal_width
 from tfport.startup.dataclass import dataclass
 
 HELP = ("-h", "--help")
+UNDECIDED = 2
+"""The exit code where tfport could not decide."""
+UNKNOWN_OPTION = re.compile(r"unrecognized arguments: (--[\w-]+)")
+UNKNOWN_CHOICE = re.compile(r"invalid choice: '([^']*)' \(choose from (.*)\)")
+CHOICE = re.compile(r"[\w.-]+")
+SIMILAR = 0.75
 AddArguments = Callable[[argparse.ArgumentParser], None]
 
 
@@ -45,7 +52,7 @@ class Command:
     def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
         """Parse the arguments that follow the name of the command."""
         options = {name: value for name, value in self.options.items() if name != "help"}
-        parser = argparse.ArgumentParser(prog=f"tfport {self.name}", formatter_class=HelpFormatter, **options)
+        parser = CommandParser(prog=f"tfport {self.name}", formatter_class=HelpFormatter, **options)
         self.add_arguments(parser)
         return parser.parse_args(self._with_subcommand(arguments))
 
@@ -75,6 +82,25 @@ def all_commands() -> list[Command]:
     """Every command in the index, in the order of `tfport --help`."""
     commands = [declared for name in COMMANDS.names() for declared in COMMANDS.of(name)]
     return sorted(commands, key=lambda declared: declared.order)
+
+
+class CommandParser(argparse.ArgumentParser):
+    """Says in one line what is wrong with a command line, and which option it resembles."""
+
+    def error(self, message: str) -> NoReturn:
+        if wrong := UNKNOWN_OPTION.match(message):
+            message += did_you_mean(wrong[1], list(self._option_string_actions))
+        elif wrong := UNKNOWN_CHOICE.search(message):
+            message += did_you_mean(wrong[1], CHOICE.findall(wrong[2]))
+        self.exit(UNDECIDED, f"{self.prog}: {message}; see {self.prog} --help\n")
+
+
+def did_you_mean(wrong: str, known: Sequence[str]) -> str:
+    """The end of a sentence that suggests what resembles a wrong word most, if anything does."""
+    import difflib  # here, as most command lines are right
+
+    similar = difflib.get_close_matches(wrong, known, 1, SIMILAR)
+    return f" (did you mean {similar[0]}?)" if similar else ""
 
 
 class HelpFormatter(argparse.HelpFormatter):

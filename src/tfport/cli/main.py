@@ -17,7 +17,15 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, TextIO
 
-from tfport.cli.commands import COMMANDS, HelpFormatter, all_commands
+from tfport.cli.commands import (
+    COMMANDS,
+    HELP,
+    UNDECIDED,
+    CommandParser,
+    HelpFormatter,
+    all_commands,
+    did_you_mean,
+)
 from tfport.discovery import STALE
 from tfport.errors import Error
 from tfport.startup.deferred_module import defer
@@ -32,7 +40,6 @@ _DEFERRED = (
 )
 """Modules that a command imports and does not use until it has answered: those that only document NumPy, or
 its types, are a third of the time to import it."""
-UNDECIDED = 2
 INTERRUPTED, MOST_INTERRUPTS = 130, 5
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 EPILOG = """Run `tfport COMMAND --help` for the arguments of a command.
@@ -116,12 +123,15 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         return commands[0].parse(arguments[1:])
     if name and not name.startswith("-") and COMMANDS.lacks(name):
         raise Error(f"the command {name} is not in the index; {STALE}")
-    return parser(complete=False).parse_args(arguments)
+    top = parser(complete=False)
+    if name and not name.startswith("-"):
+        top.error(f"there is no command `{name}`{did_you_mean(name, COMMANDS.names())}")
+    return top.parse_args(arguments or HELP[-1:])
 
 
-def parser(*, complete: bool = True) -> argparse.ArgumentParser:
+def parser(*, complete: bool = True) -> CommandParser:
     """All commands, each with its arguments if `complete`; otherwise just what `tfport --help` prints."""
-    top = argparse.ArgumentParser(
+    top = CommandParser(
         prog="tfport",
         description="Take any TensorFlow model to any runtime, without TensorFlow.",
         epilog=EPILOG,

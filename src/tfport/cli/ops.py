@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from tfport.cli.arguments import add_json
-from tfport.cli.commands import command
+from tfport.cli.commands import UNDECIDED, command
 
 if TYPE_CHECKING:
     from tfport.atlas.atlas import Atlas
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tfport.registry.registry import OpRegistry
 
 VERSION = 1
-NO, UNDECIDED = 1, 2
+NO = 1
 
 
 @command(

@@ -44,6 +44,13 @@ def test_the_target_can_be_named_as_for_fix(capsys):
     assert capsys.readouterr() == named
 
 
+def test_the_model_may_follow_the_targets(capsys):
+    assert check("--on", "tensorflow==1.13.2", "tensorflow==1.14.0", ATTENTION) == 1
+    named = capsys.readouterr()
+    assert check(ATTENTION, "--on", "tensorflow==1.13.2", "tensorflow==1.14.0") == 1
+    assert capsys.readouterr() == named
+
+
 def test_the_json_has_the_documented_fields(capsys):
     assert check(ATTENTION, "--on", "tensorflow==1.13.2", "--device", "cpu", "--json") == 1
     document = json.loads(capsys.readouterr().out)

@@ -115,4 +115,24 @@ def run(args: argparse.Namespace) -> int:
         if args.format != "text" or args.output:
             raise Error("--html cannot be combined with --format, --json or -o")
         args.format, args.output = "html", args.html
+    if not args.models and args.on:
+        args.on, args.models = _without_models(args.on)
     return check_named(args) if args.models else check_declared(args)
+
+
+def _without_models(values: list[str]) -> tuple[list[str], list[str]]:
+    """The targets and the models of `--on TARGET… MODEL…`."""
+    targets = list(values)
+    while len(targets) > 1 and _is_model(targets[-1]):
+        targets.pop()
+    return targets, values[len(targets) :]
+
+
+def _is_model(path: str) -> bool:
+    from tfport.formats.find import find_model
+
+    try:
+        find_model(path)
+    except Error:
+        return False
+    return True

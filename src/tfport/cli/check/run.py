@@ -28,10 +28,7 @@ def check_declared(args: argparse.Namespace) -> int:
 
     project = find_project(Path.cwd())
     if project is None:
-        raise Error(
-            "no MODEL, and no tfport.toml in this folder or above it; "
-            "expected MODEL… --on TARGET… (MODEL before --on)"
-        )
+        raise Error("no MODEL, and no tfport.toml in this folder or above it; expected MODEL… --on TARGET…")
     args.output = args.output and os.path.abspath(args.output)
     with contextlib.chdir(project.folder):
         return _check(args, [_override(request, args) for request in project.requests], many=True)
