@@ -112,7 +112,7 @@ def test_startup_errors_are_one_sentence(args, sentence, files, exports, capsys)
     ("args", "sentence"),
     [
         (["--nonsense=1", "M"], "tfport serve: unrecognized arguments: --nonsense=1"),
-        (["--model_base_pat=x"], "--model_base_pat=x (did you mean --model_base_path?); see tfport serve --help"),
+        (["--model_base_pat=x"], "=x (did you mean --model_base_path?); see tfport serve --help"),
         (["M", "--port=many"], "tfport serve: argument --port: invalid int value: 'many'"),
         (["M", "--enable_batching", "perhaps"], "tfport: expected one MODEL, found M and perhaps"),
         (["M", "--log_level=loud"], "invalid choice: 'loud'"),
