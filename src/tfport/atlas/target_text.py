@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Sequence
 
 from tfport.atlas.package_requirement import (
     SERVING_PACKAGES,
@@ -28,6 +29,15 @@ BEFORE_OPERATOR = re.compile(r"\s*,\s*(?=[<>=!~])")
 OUTSIDE_BRACKETS = r"(?![^\[\]]*\])"
 BETWEEN = re.compile(rf"\s*,(?![<>=!~]){OUTSIDE_BRACKETS}\s*|\s+{OUTSIDE_BRACKETS}")
 VERSION = re.compile(r"v?\d[\w.+]*")
+NAME = re.compile(r"[A-Za-z][\w-]*(?![\w./\\:@-])")
+TENSORFLOW = "tensorflow"
+SHORT_NAMES = {
+    "tf": TENSORFLOW,
+    "serving": "tensorflow-serving",
+    "tf-serving": "tensorflow-serving",
+    "tflite": "tflite-runtime",
+    "litert": "ai-edge-litert",
+}
 ONE_EQUALS = re.compile(r"([\w.\[\]-]+)=([\w.*+]+)")
 ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://")
 ENDINGS = (
@@ -100,8 +110,27 @@ def words(text: str) -> list[str]:
             all_words.append(line.strip())
         else:
             tight = BEFORE_OPERATOR.sub(",", AROUND_OPERATOR.sub(r"\1", " ".join(line.split())))
-            all_words += [word for word in BETWEEN.split(tight) if word]
+            all_words += spelled_out([word for word in BETWEEN.split(tight) if word])
     return all_words
+
+
+def spelled_out(typed: Sequence[str]) -> list[str]:
+    """What people type for a release, as a requirement: `2.8`, `tf 2.8`, `serving 2.8`, `keras 2`."""
+    requirements: list[str] = []
+    package = None
+    for word in typed:
+        if VERSION.fullmatch(word) and not os.path.exists(word):
+            if package is not None:
+                requirements.pop()
+            requirements.append(f"{package or TENSORFLOW}=={word.removeprefix('v')}")
+            package = None
+        else:
+            name = NAME.match(word)
+            if name and name[0].lower() in SHORT_NAMES and not os.path.exists(word):
+                word = SHORT_NAMES[name[0].lower()] + word[name.end() :]
+            package = word if NAME.fullmatch(word) else None
+            requirements.append(word)
+    return requirements
 
 
 def is_image(word: str) -> bool:
@@ -163,8 +192,6 @@ def _hint(word: str) -> str:
 def _add_requirement(parts: TargetText, word: str) -> None:
     if ADDRESS.match(word):
         raise Error(f"{word} is a URL, not a path; download the file first")
-    if VERSION.fullmatch(word):
-        raise Error(f"{word} is a version without a package; write tensorflow=={word}")
     if match := ONE_EQUALS.fullmatch(word):
         raise Error(f"{word} has one equals sign; write {match[1]}=={match[2]}")
     wanted = exact_requirement(word)

@@ -26,6 +26,14 @@ NAMES = [  # text                           names                               
     ("tensorflow==2.8",                     ["tensorflow 2.8.4"],                             "cpu"),
     ("TensorFlow == 2.8",                   ["tensorflow 2.8.4"],                             "cpu"),
     ("tensorflow==2",                       ["tensorflow 2.20.0"],                            "cpu"),
+    ("2.8",                                 ["tensorflow 2.8.4"],                             "cpu"),
+    ("v2.8.3",                              ["tensorflow 2.8.3"],                             "cpu"),
+    ("tf 2.8",                              ["tensorflow 2.8.4"],                             "cpu"),
+    ("TF==2.8.3",                           ["tensorflow 2.8.3"],                             "cpu"),
+    ("tf>=2.4,<2.8",                        [*TWO_FOUR, "tensorflow 2.5.3"],                  "cpu"),
+    ("serving 2.8",                         ["tensorflow-serving 2.8.4"],                     "cpu"),
+    ("keras 2",                             ["keras 2.15.0"],                                 "cpu"),
+    ("tf 2.8 tensorflow-text 2.8.2",        ["tensorflow 2.8.4 + tensorflow-text 2.8.2"],     "cpu"),
     ("tensorflow",                          ["tensorflow 2.20.0"],                            "cpu"),
     ("tensorflow>=2.4,<2.8",                [*TWO_FOUR, "tensorflow 2.5.3"],                  "cpu"),
     ("tensorflow >= 2.4, < 2.5",            TWO_FOUR,                                         "cpu"),
@@ -104,7 +112,6 @@ ERRORS = [  # text                       the sentence
     ("tensorflow-text==2.8.2", "tensorflow-text is an add-on: name the TensorFlow it is used with, "
      "such as 'tensorflow tensorflow-text==2.8.2'"),
     ("tensorflow=2.8", "tensorflow=2.8 has one equals sign; write tensorflow==2.8"),
-    ("2.8.4", "2.8.4 is a version without a package; write tensorflow==2.8.4"),
     ("tensorflow==2.8.4 tensorflow==2.9.0",
      "several TensorFlow packages in one target, tensorflow==2.8.4 and tensorflow==2.9.0; "
      "name them one at a time"),
