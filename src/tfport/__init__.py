@@ -61,7 +61,7 @@ __all__ = [
     "Error", "GpuOptions", "InternalError", "MalformedGraph", "MissingTensor", "NotAModel", "Registry",
     "ResourceExhausted", "RunCancelled", "RunFailed", "RunLimits", "RunStopped", "Session", "StopSignal",
     "UnreadableFile", "check", "explain", "fix", "inspect", "kernel", "layer", "layer_of", "load",
-    "load_op_library", "matrix", "op", "save", "scan", "stub", "verify_certificate",
+    "load_op_library", "matrix", "op", "run", "save", "scan", "stub", "verify_certificate",
 ]  # fmt: skip
 
 REGISTRY = "tfport.runtime.custom.registry"
@@ -357,6 +357,25 @@ def explain(text: str, *, on: str | None = None, model: Model | ModelSource | No
     return explain_texts([text], target=target, model=subject)
 
 
+def run(model: Model | ModelSource, /, *values: Any, **inputs: Any) -> dict[str, Any]:
+    """Run a model once: its signature `serving_default`, or its only one. Returns arrays by name.
+
+    For several calls, make a `Session` once: reading and preparing a model takes longer than a call.
+
+    Args:
+        model: A model, or what `load` accepts.
+        values: The inputs, in the order of the model.
+        **inputs: The inputs by name.
+    """
+    from tfport.runtime.composite import signature_call
+    from tfport.runtime.select_signature import select_signature
+    from tfport.runtime.session import Session
+
+    session = Session(model)
+    outputs: dict[str, Any] = signature_call(select_signature(session.model), session.run)(*values, **inputs)
+    return outputs
+
+
 def save(model: Model, path: str) -> None:
     """Write a model to a new path, in its own format: a SavedModel folder or a GraphDef file."""
     from tfport.graph.save import save_model
@@ -395,6 +414,10 @@ def _definitions(registry: Registry | None) -> OpDefs:
     from tfport.runtime.custom.registry import PROCESS_WIDE, definitions_with
 
     return definitions_with(registry or PROCESS_WIDE)
+
+
+def __dir__() -> list[str]:
+    return __all__
 
 
 def __getattr__(name: str) -> object:

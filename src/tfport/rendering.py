@@ -21,6 +21,9 @@ JSON, PLAIN, PARTS, PAGE = "json", "plain", "parts", "page"
 """The forms: a document, plain text, the parts of a text for any width, a page for a browser."""
 TEXT, SARIF, JUNIT = "text", "sarif", "junit"
 """The part of one result in a report for people, for code scanning, or for a CI server."""
+MOST_LINES = 40
+"""Lines of a text that are shown unasked."""
+FRAME = 'sandbox="allow-scripts" style="width: 100%; height: 36em; border: 0"'
 Renderer = TypeVar("Renderer", bound=Callable[..., Any])
 RENDERERS = Catalog[Callable[..., Any]](
     "renderers", "tfport.reports", "tfport.fix.certify.json", "tfport.web.pages"
@@ -51,8 +54,13 @@ def rendered(result: object, form: str, *args: Any, **options: Any) -> Any:
     raise TypeError(f"no {form} of {type(result).__name__} is declared; {STALE}")
 
 
+def has_renderer(result: object, form: str) -> bool:
+    """Whether a form of a result is declared."""
+    return any(RENDERERS.of(f"{result_class.__name__}.{form}") for result_class in type(result).__mro__)
+
+
 class RenderedResult:
-    """A result with JSON and text."""
+    """A result with JSON and text, which a notebook shows as its page."""
 
     __slots__ = ()
 
@@ -63,3 +71,18 @@ class RenderedResult:
     def __str__(self) -> str:
         """The text without color, 80 columns wide."""
         return str(rendered(self, PLAIN))
+
+    def __repr__(self) -> str:
+        """The text, or its first lines."""
+        lines = str(self).strip("\n").splitlines()
+        if len(lines) > MOST_LINES:
+            lines[MOST_LINES - 1 :] = [f"… {len(lines) - MOST_LINES + 1} more lines: print(…) shows all"]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """The page that `--html` writes, or the text if there is no page."""
+        from html import escape
+
+        if not has_renderer(self, PAGE):
+            return f"<pre>{escape(str(self))}</pre>"
+        return f'<iframe srcdoc="{escape(rendered(self, PAGE))}" {FRAME}></iframe>'

@@ -106,7 +106,7 @@ def test_both_sides_of_a_comparison(opened, ui):
 
 def test_a_static_check(static):
     model = tfport.load(str(ATTENTION))
-    html = check_page(tfport.check(model, OLD), model)
+    html = check_page(tfport.check(model, OLD))
     page = painted(static(html, "#/model/model/graph"))
     check_queries(page)
     assert results(page, "finding:TFP101")[0] == {"BatchMatMulV2"}

@@ -60,7 +60,7 @@ def test_the_matrix_shows_every_cause_and_where_the_model_runs(tmp_path):
 def test_a_check_shows_verdicts_findings_and_advice(tmp_path):
     model = load("keras_lstm")
     report = tfport.check(model, ["tensorflow==1.13.2", "tensorflow==2.21.0"])
-    shown = Shown(check_page(report, model), tmp_path)
+    shown = Shown(check_page(report), tmp_path)
     assert "fails at load" in shown.text
     assert "runs" in shown.text
     finding = report.results[0].findings[0]
@@ -86,7 +86,7 @@ def test_no_script_of_a_model_runs(kind, tmp_path):
     model = hostile()
     pages = {
         "matrix": lambda: matrix_page(matrix_of(model, since="1.12", until="2.6")),
-        "check": lambda: check_page(tfport.check(model, "tensorflow==2.3.4"), model),
+        "check": lambda: check_page(tfport.check(model, "tensorflow==2.3.4")),
         "inspect": lambda: inspect_page(tfport.inspect(model), model),
     }
     html = pages[kind]()

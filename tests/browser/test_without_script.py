@@ -33,7 +33,7 @@ def shown(chromium, tmp_path):
 def test_a_check(shown):
     model = load("keras_lstm")
     report = tfport.check(model, ["tensorflow==1.13.2", "tensorflow==2.21.0"])
-    text = shown(check_page(report, model))
+    text = shown(check_page(report))
     for finding in report.results[0].findings:
         assert finding.code in text
     errors = [finding for finding in report.results[0].findings if finding.severity == "error"]
@@ -67,5 +67,5 @@ def test_a_certificate(shown):
 
 def test_names_stay_text(shown):
     model = hostile()
-    text = shown(check_page(tfport.check(model, "tensorflow==2.3.4"), model))
+    text = shown(check_page(tfport.check(model, "tensorflow==2.3.4")))
     assert EVIL[:20] in text

@@ -45,7 +45,7 @@ def test_a_matrix_page_has_the_matrix_and_a_finding_for_each_cause(name):
 def test_a_check_page_has_the_report_with_all_nodes_and_the_graphs():
     model = load("keras_lstm")
     report = tfport.check(model, "tensorflow==1.13.2")
-    documents = assert_stands_alone(check_page(report, model)).documents
+    documents = assert_stands_alone(check_page(report)).documents
     assert documents["check"]["verdict"] == "fails"
     assert {graph["id"] for graph in documents["graphs"]} == set(documents["graph"])
     for finding in documents["check"]["results"][0]["findings"]:
@@ -73,7 +73,7 @@ def test_names_of_a_model_stay_text():
     model = hostile()
     report = tfport.check(model, "tensorflow==2.3.4")
     matrix = matrix_of(model, since="1.12", until="2.6")
-    for html in (check_page(report, model), inspect_page(tfport.inspect(model), model), matrix_page(matrix)):
+    for html in (check_page(report), inspect_page(tfport.inspect(model), model), matrix_page(matrix)):
         page = assert_stands_alone(html)
         assert page.documents["model"]["path"] == EVIL
     assert EVIL in json.dumps(page.documents, ensure_ascii=False).replace('\\"', '"')

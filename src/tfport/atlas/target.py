@@ -65,6 +65,12 @@ class Target:
     delegate: str | None = None
     """The delegate of the interpreter: `xnnpack`, `flex` or `none`; None for those that it has by default."""
 
+    def __str__(self) -> str:
+        return self.name
+
+    def __repr__(self) -> str:
+        return f"<Target {self.name}>"
+
     @property
     def lite(self) -> LiteRegistry | None:
         """The interpreter for TensorFlow Lite files: the named one, or that of its TensorFlow."""

@@ -7,6 +7,7 @@ notices it, and which signatures it stops. Their severity gives the verdict.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, Literal
 
 from tfport.atlas.target import CONVERTER_KIND, KERAS_KIND, LITE_KIND, TFJS_KIND, Target
 from tfport.check.checked_model import CheckedModel
@@ -21,7 +22,10 @@ from tfport.graph.graph_outputs import GraphOutputs
 from tfport.registry.unresolved import Question
 from tfport.startup.dataclass import dataclass, replace
 
-RUNS, FAILS, UNKNOWN = "runs", "fails", "unknown"
+Verdict = Literal["runs", "fails", "unknown"]
+RUNS: Final = "runs"
+FAILS: Final = "fails"
+UNKNOWN: Final = "unknown"
 IGNORED_ATTRIBUTE = "ignored-attribute"
 """The name of the finding, whose module is imported only if it is needed."""
 _STAGES = {LOAD: 0, RUN: 1, None: 2}
@@ -39,9 +43,13 @@ class Result:
     target: Target
     loaders: tuple[str, ...]
     """The loaders with this result."""
-    verdict: str
+    verdict: Verdict
     stage: str | None
     findings: list[Finding]
+
+    def __repr__(self) -> str:
+        at = f" at {self.stage}" if self.stage else ""
+        return f"<{self.target}: {self.verdict}{at}>"
 
 
 def check_on(
@@ -149,7 +157,7 @@ def _judged(target: Target, loader: str, findings: list[Finding]) -> Result:
     return Result(target, (loader,), verdict, stage, findings)
 
 
-def verdict_of(findings: Iterable[Finding]) -> tuple[str, str | None]:
+def verdict_of(findings: Iterable[Finding]) -> tuple[Verdict, str | None]:
     """The verdict, and the earliest stage at which the model fails."""
     noticed = list(filter(_is_noticed, findings))
     if any(f.decides and not f.doubt for f in noticed):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tfport.atlas.target import CONVERTER_KIND, OURS, Target
-from tfport.check.check import FAILS, RUNS, UNKNOWN, Result, check_on, loaders_of
+from tfport.check.check import FAILS, RUNS, UNKNOWN, Result, Verdict, check_on, loaders_of
 from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import ERROR, LOAD, Finding
 from tfport.check.other_format import OtherFormat
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 EXIT = {RUNS: 0, FAILS: 1, UNKNOWN: 2}
 
 
-@dataclass
+@dataclass(repr=False)
 class CheckReport(RenderedResult):
     """A model and the results of all targets."""
 
@@ -41,8 +41,12 @@ class CheckReport(RenderedResult):
     subject: Model | None = field(default=None, repr=False, compare=False)
     """The model itself."""
 
+    def __bool__(self) -> bool:
+        """Whether no target refuses the model: false if any verdict is `fails`."""
+        return self.verdict != FAILS
+
     @property
-    def verdict(self) -> str:
+    def verdict(self) -> Verdict:
         """The worst verdict of all targets."""
         verdicts = {result.verdict for result in self.results}
         return next((v for v in (FAILS, UNKNOWN) if v in verdicts), RUNS)

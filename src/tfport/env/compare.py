@@ -79,7 +79,7 @@ class SideConflict:
     conflict: EnvironmentDifference
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class EnvironmentComparison(RenderedResult):
     """Two environments and their relevant differences, the most severe first."""
 

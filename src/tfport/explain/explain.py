@@ -69,7 +69,7 @@ class Explanation:
     """The nodes of the model that the message is about."""
 
 
-@dataclass
+@dataclass(repr=False)
 class Explained(RenderedResult):
     """All messages recognized in a text."""
 

@@ -51,7 +51,7 @@ FIXED, REMAINS = "fixed", "remains"
 NAME = re.compile(r"`[^`]*`")
 
 
-@dataclass
+@dataclass(repr=False)
 class Fixed(RenderedResult):
     """A model rewritten for a target."""
 

@@ -38,7 +38,7 @@ VERIFIED, CHANGED = "verified", "changed"
 EXIT_CODES = {VERIFIED: 0, CHANGED: 1, DIFFERS: 1, NOT_COMPARED: 2}
 
 
-@dataclass
+@dataclass(repr=False)
 class CertificateCheck(RenderedResult):
     """What came of repeating a comparison."""
 

@@ -43,6 +43,10 @@ class TensorSpec:
     form: str = "dense"
     """`dense`, `sparse`, or the name of the composite type."""
 
+    def __str__(self) -> str:
+        form = "" if self.form == "dense" else f", {self.form}"
+        return f"{self.dtype} {self.shape}{form}"
+
 
 @dataclass(frozen=True, slots=True)
 class Signature:
@@ -53,6 +57,11 @@ class Signature:
     inputs: dict[str, TensorSpec]
     outputs: dict[str, TensorSpec]
     defaults: dict[str, Tensor] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        inputs = ", ".join(f"{name}: {spec}" for name, spec in self.inputs.items())
+        outputs = ", ".join(f"{name}: {spec}" for name, spec in self.outputs.items())
+        return f"<Signature {self.name}({inputs}) -> {outputs or None}>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +105,10 @@ class Model:
     """By signature; names that are not listed come last, by the alphabet."""
     no_graph: str = ""
     """Why the graph of a Keras or TensorFlow Lite model could not be built; empty for every other model."""
+
+    def __repr__(self) -> str:
+        names = ", ".join(self.signatures) or "no signature"
+        return f"<Model {self.where}: {self.format.name}, {names}>"
 
     def require_graph(self) -> None:
         """Raise an error if there is no graph to run, fix or export."""

@@ -42,7 +42,7 @@ class StoredTensor:
     variable: str | None = None
 
 
-@dataclass
+@dataclass(repr=False)
 class Inspection(RenderedResult):
     """What `tfport inspect` reports about a model."""
 

@@ -52,7 +52,7 @@ class NeededPackage:
     evidence: str
 
 
-@dataclass
+@dataclass(repr=False)
 class BillOfMaterials(RenderedResult):
     """What a model is made of."""
 

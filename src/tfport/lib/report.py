@@ -51,7 +51,7 @@ class LibraryReport:
         return next((verdict for verdict in order if verdict in verdicts), UNKNOWN)
 
 
-@dataclass
+@dataclass(repr=False)
 class LibraryReports(RenderedResult):
     """The reports of several libraries."""
 

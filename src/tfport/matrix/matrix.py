@@ -143,7 +143,7 @@ class Strip:
         return tuple((cell.release, cell.outline) for cell in self.cells)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Matrix(RenderedResult):
     """The results of all releases for a model."""
 

@@ -64,4 +64,29 @@ def signature_call(signature: Signature, run: Callable[..., Any], **options: Any
         return dict(zip(names, values, strict=True))
 
     chosen = call_plain if is_plain else call
-    return lambda **inputs: chosen(inputs)
+
+    def call_signature(*values: Any, **inputs: Any) -> dict[str, Any]:
+        return chosen(_named(signature, values, inputs) if values else inputs)
+
+    call_signature.__name__ = call_signature.__qualname__ = signature.name
+    call_signature.__doc__ = _described(signature)
+    return call_signature
+
+
+def _named(signature: Signature, values: Sequence[Any], inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Inputs that were given in order, and the others."""
+    names = list(signature.inputs)
+    if len(values) > len(names):
+        expected = f"{len(names)}: {', '.join(names)}" if names else "none"
+        raise Error(f"{len(values)} inputs of signature {signature.name}; expected {expected}")
+    named = dict(zip(names, values, strict=False))
+    if twice := [name for name in named if name in inputs]:
+        raise Error(f"input `{twice[0]}` of signature {signature.name} was given twice")
+    return {**named, **inputs}
+
+
+def _described(signature: Signature) -> str:
+    """The inputs and outputs of a signature, a line each."""
+    inputs = "\n".join(f"    {name}: {spec}" for name, spec in signature.inputs.items())
+    outputs = "\n".join(f"    {name}: {spec}" for name, spec in signature.outputs.items())
+    return f"Run the signature {signature.name}.\n\nInputs:\n{inputs}\n\nOutputs:\n{outputs}\n"

@@ -97,6 +97,10 @@ class Session:
                 model = load_any_model(find_model(model, reader), definitions)
             self._load(model, threads, engine, device, gpu, cache)
 
+    def __repr__(self) -> str:
+        names = ", ".join(self.model.signatures) or "no signature"
+        return f"<Session of {self.model.where}: {names}>"
+
     def _load(
         self,
         model: Model,
@@ -198,7 +202,7 @@ class Session:
         return plan.run(all_on_host(inputs))
 
     def signature(self, name: str) -> Callable[..., dict[str, NDArray[Any]]]:
-        """A function from the named inputs of a signature to its named outputs."""
+        """A function from the inputs of a signature, by name or in their order, to its named outputs."""
         signature = self.model.signatures.get(name)
         if signature is None:
             existing = ", ".join(self.model.signatures) or "none"

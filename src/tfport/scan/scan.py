@@ -33,7 +33,7 @@ NO_MODEL = "not a model that tfport reads"
 BESIDE = "files beside models"
 
 
-@dataclass
+@dataclass(repr=False)
 class ScanReport(RenderedResult):
     """A model and what it could do, the worst first."""
 

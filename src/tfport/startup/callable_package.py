@@ -25,6 +25,17 @@ class CallablePackage(ModuleType, Generic[Params, Result_co]):
 
     __wrapped__: Callable[..., Any]
 
+    @property
+    def __doc__(self) -> str:  # type: ignore[override]
+        """What `help` shows: the signature of the function and its documentation."""
+        from inspect import getdoc, signature  # slow to import
+
+        function = self.__wrapped__
+        called = signature(function)
+        lines = "".join(f"    {parameter},\n" for parameter in called.parameters.values())
+        declared = f"{function.__name__}(\n{lines}) -> {called.return_annotation}".replace("'", "")
+        return f"{declared}\n\n{getdoc(function)}"
+
     def __call__(self, *args: Params.args, **kwargs: Params.kwargs) -> Result_co:
         result: Result_co = self.__wrapped__(*args, **kwargs)
         return result

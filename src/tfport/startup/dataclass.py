@@ -149,7 +149,13 @@ else:
 
 
 def _completed(
-    cls: type, *, frozen: bool = False, slots: bool = False, eq: bool = True, order: bool = False
+    cls: type,
+    *,
+    frozen: bool = False,
+    slots: bool = False,
+    eq: bool = True,
+    order: bool = False,
+    repr: bool = True,
 ) -> type:
     fields: dict[str, DataclassField] = {}
     for base in cls.__mro__[:0:-1]:
@@ -163,6 +169,8 @@ def _completed(
     }
     if frozen and slots:
         members |= {"__getstate__": _state, "__setstate__": _set_state}
+    if not repr:  # the class inherits one
+        del members["__repr__"]
     members = {name: member for name, member in members.items() if cls.__dict__.get(name) is None}
     created: Any = _with_slots(cls, fields, members) if slots else _with_members(cls, declared, members)
     if "__init__" not in created.__dict__:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from tfport.check.check_report import CheckReport
 from tfport.errors import Error
 from tfport.fix.certify.certificate import Certificate
+from tfport.matrix.matrix import Matrix
 from tfport.rendering import PAGE, renderer_of
 from tfport.reports.check.formats import ReportFormat, report_format
 from tfport.static_page.page import self_contained_page
@@ -21,19 +22,19 @@ from tfport.web.matrix_details import matrix_with_details
 from tfport.words import printable
 
 if TYPE_CHECKING:
-    from tfport.check.check_report import CheckReport
     from tfport.graph.model import Model
     from tfport.inspection.inspection import Inspection
-    from tfport.matrix.matrix import Matrix
-
 
 MOST_NODES = 20_000
 """Larger graphs are left out of a page: `tfport ui` shows them."""
 ID = "model"
 
 
-def check_page(report: CheckReport, model: Model) -> str:
+@renderer_of(CheckReport, PAGE)
+def check_page(report: CheckReport) -> str:
     """The page of a report: verdicts, findings, and their nodes in the graph."""
+    assert report.subject is not None
+    model = report.subject
     graphs = ModelGraphs(model)
     documents = {"check": report_with_nodes(report, graphs), **_graphs(graphs)}
     return self_contained_page(
@@ -49,6 +50,7 @@ def inspect_page(inspection: Inspection, model: Model) -> str:
     )
 
 
+@renderer_of(Matrix, PAGE)
 def matrix_page(matrix: Matrix) -> str:
     """The page of a matrix: every release, and a finding for each cause."""
     entry = model_entry(matrix.model, "", 0)
@@ -102,8 +104,7 @@ class HtmlFormat(ReportFormat):
     def part(self, report: CheckReport) -> str:
         if self.layout.many:
             raise Error("an HTML page is about one model; check the models one at a time")
-        assert report.subject is not None
-        return check_page(report, report.subject)
+        return check_page(report)
 
     def unreadable(self, model: str, why: str) -> str:
         raise Error(f"{model}: {why}")

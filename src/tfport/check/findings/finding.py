@@ -102,6 +102,12 @@ class Finding(_KeywordFields):
     ways_out: Sequence[str] = ()
     """Further fixes, such as the nearest releases that run the model."""
 
+    def __str__(self) -> str:
+        return self.message
+
+    def __repr__(self) -> str:
+        return f"<{self.code} {self.name}: {self.message}>"
+
     @classmethod
     def of(cls, unresolved: UnresolvedNodes) -> Self | None:
         """The finding for nodes that a target does not resolve; None if this class does not apply."""

@@ -31,7 +31,7 @@ class Applied:
     """What it does, in a sentence."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Certificate(RenderedResult):
     """The rules applied to a model, and the verification of the result."""
 
