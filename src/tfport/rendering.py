@@ -81,8 +81,11 @@ class RenderedResult:
 
     def _repr_html_(self) -> str:
         """The page that `--html` writes, or the text if there is no page."""
-        from html import escape
-
         if not has_renderer(self, PAGE):
+            from html import escape
+
             return f"<pre>{escape(str(self))}</pre>"
-        return f'<iframe srcdoc="{escape(rendered(self, PAGE))}" {FRAME}></iframe>'
+        from base64 import b64encode
+
+        page = b64encode(rendered(self, PAGE).encode()).decode()
+        return f'<iframe src="data:text/html;base64,{page}" {FRAME}></iframe>'  # in srcdoc, links leave it

@@ -38,11 +38,16 @@ export function compareAddress(a: string, b: string): string {
 
 /** Go to an address; `replace` keeps the history as it is. */
 export function go(address: string, replace = false): void {
-  if (replace) {
+  if (replace && replaced(address)) dispatchEvent(new HashChangeEvent("hashchange"));
+  else location.hash = address;
+}
+
+function replaced(address: string): boolean {
+  try {
     history.replaceState(null, "", address);
-    dispatchEvent(new HashChangeEvent("hashchange"));
-  } else {
-    location.hash = address;
+    return true;
+  } catch {
+    return false; // a page in the cell of a notebook has no history of its own
   }
 }
 
