@@ -158,6 +158,7 @@ def test_a_pool_with_a_window_of_one_element_is_a_slice(op, strides, becomes):
     (finding,) = tfport.check(model, on="tfjs[wasm]==3.21.0").results[0].findings
     assert f"`{op}` with ksize=[1, 1, 1, 1]" in finding.message
     assert tfport.check(model, on="tfjs[wasm]==4.22.0").verdict == "runs"
+    assert fixed(model).model.graph["y"].op == op
     result = fixed(model, "tfjs[wasm]==3.21.0")
     assert result.verdict == "fixed"
     assert result.model.graph["y"].op == becomes
@@ -167,9 +168,10 @@ def test_a_pool_with_a_window_of_one_element_is_a_slice(op, strides, becomes):
 
 
 @pytest.mark.parametrize(("begin", "end", "masks"), [
-    ([0, 3, 0], [0, -2, 0], "begin_mask=5, end_mask=5"), ([3, 0], [-2, 0], "ellipsis_mask=2"),
-    ([0, 3, 1], [0, -2, -1], "ellipsis_mask=1"), ([0, 0, 3, 0], [0, 0, -2, 1], "new_axis_mask=1, begin_mask=2, "
-     "end_mask=2, shrink_axis_mask=8"),
+    ([0, 3, 0], [0, -2, 0], "begin_mask=5, end_mask=5"),
+    ([3, 0], [-2, 0], "ellipsis_mask=2"),
+    ([0, 3, 1], [0, -2, -1], "ellipsis_mask=1"),
+    ([0, 0, 3, 0], [0, 0, -2, 1], "new_axis_mask=1, begin_mask=2, end_mask=2, shrink_axis_mask=8"),
 ])  # fmt: skip
 @pytest.mark.parametrize("sizes", ["?, ?, 4", ""])
 def test_an_axis_that_is_too_short_for_both_crops_gets_empty(begin, end, masks, sizes):
@@ -195,8 +197,10 @@ def test_an_axis_that_is_too_short_for_both_crops_gets_empty(begin, end, masks, 
 @pytest.mark.parametrize(("begin", "end", "size"), [(3, -2, 9), (0, -2, "?"), (3, 5, "?"), (-4, -2, "?")])
 def test_slices_that_leave_something_stay(begin, end, size):
     model = model_of(
-        f"x = Placeholder() {{dtype=float32, shape=({size})}}\nb = Const() {{dtype=int32, value=int32(1)[{begin}]}}\n"
-        f"e = Const() {{dtype=int32, value=int32(1)[{end}]}}\ns = Const() {{dtype=int32, value=int32(1)[1]}}\n"
+        f"x = Placeholder() {{dtype=float32, shape=({size})}}\n"
+        f"b = Const() {{dtype=int32, value=int32(1)[{begin}]}}\n"
+        f"e = Const() {{dtype=int32, value=int32(1)[{end}]}}\n"
+        "s = Const() {dtype=int32, value=int32(1)[1]}\n"
         "y = StridedSlice(x, b, e, s) {T=float32, Index=int32}"
     )
     assert "y/without_end" not in fixed(model).model.graph

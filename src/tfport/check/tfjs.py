@@ -107,13 +107,15 @@ POOLS = ("MaxPool", "AvgPool")
 def _sizes(nodes: Sequence[Node], source: TfjsSource) -> Iterator[TfjsUnsupportedNode]:
     """Pools with a window that no recorded case answers rightly."""
     for op in POOLS:
-        pools = [
-            node for node in nodes if node.op == op and source.refuses(op, WINDOW, node.attrs.get(WINDOW))
-        ]
+        pools = [node for node in nodes if node.op == op and has_refused_window(node, source)]
         if pools:
             finding = TfjsUnsupportedNode(op=op, what=f"{WINDOW}={pools[0].attrs[WINDOW]}")
             finding.nodes = pools
             yield finding
+
+
+def has_refused_window(node: Node, source: TfjsSource) -> bool:
+    return source.refuses(node.op, WINDOW, node.attrs.get(WINDOW))
 
 
 def is_window_of_one(node: Node) -> bool:

@@ -11,7 +11,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tfport.check.tfjs import AXES, FINDS, SELECT, has_negative_axis, is_by_rows, is_window_of_one
+from tfport.atlas.tfjs.releases import TfjsSource
+from tfport.check.tfjs import (
+    AXES,
+    FINDS,
+    SELECT,
+    has_negative_axis,
+    has_refused_window,
+    is_by_rows,
+    is_window_of_one,
+)
 from tfport.fix.facts import Facts
 from tfport.fix.journal import Journal
 from tfport.fix.signature_sizes import PLACEHOLDERS
@@ -178,20 +187,22 @@ def restore_shapes_of_found(model: Model, facts: Facts, journal: Journal) -> Non
         if facts.rank(keys) == 1:
             continue
         site, dtype = Site.of(node), node.attrs["Tout"]
-        found = site.add(node.op, node.inputs, dict(node.attrs), name="found", controls=node.controls)
+        lookup = site.add(node.op, node.inputs, dict(node.attrs), name="found", controls=node.controls)
         sizes = site.add("Shape", [keys], {"T": keys.dtype.base, "out_type": INT32}, name="sizes")
         changed.append((node.name, node.op))
         node.become("Reshape", {"T": dtype, "Tshape": INT32})
-        node.set_inputs([found.output(0), sizes.output(0)])
+        node.set_inputs([lookup.output(0), sizes.output(0)])
         node.set_controls(())
     says = "What is found in a table gets the shape of its keys."
     journal.changed("shapes of what is found", says, changed)
 
 
-def slice_instead_of_pooling(model: Model, journal: Journal) -> None:
-    """Replace pools with a window of one element: wasm of 3.21.0 does not compute them."""
+def slice_instead_of_pooling(model: Model, release: TfjsSource | None, journal: Journal) -> None:
+    """Replace pools with a window of one element where the release does not compute them (3.21.0 on wasm)."""
+    assert release is not None
     changed = []
-    for node in [node for node in model.graph if is_window_of_one(node)]:
+    pools = [node for node in model.graph if is_window_of_one(node)]
+    for node in [node for node in pools if has_refused_window(node, release)]:
         value, steps = node.inputs[0], node.attrs["strides"]
         changed.append((node.name, node.op))
         if steps == [1] * len(steps):
@@ -206,7 +217,7 @@ def slice_instead_of_pooling(model: Model, journal: Journal) -> None:
 
 
 def crop_ends_first(model: Model, facts: Facts, journal: Journal) -> None:
-    """Cut off the end of an axis, then its start, where TensorFlow.js fails if the axis is too short for both."""
+    """Crop the end of an axis before its start: TensorFlow.js fails on one that is too short for both."""
     changed = []
     for node in [node for node in model.graph if node.op == "StridedSlice"]:
         bounds = [facts.constant(value) for value in node.inputs[1:]]
@@ -216,14 +227,14 @@ def crop_ends_first(model: Model, facts: Facts, journal: Journal) -> None:
         value, kept = node.inputs[0], [i for i in range(bounds[0].size) if not _has(node, "new_axis", i)]
         site, axes = Site.of(node), range(len(kept))
         ends = site.constant([bounds[1][i] for i in kept], INT32, value.node, "ends")
-        ones = site.constant([1] * len(kept), INT32, value.node, "steps")
+        steps = site.constant([1] * len(kept), INT32, value.node, "steps")
         masks = {
             "begin_mask": _mask(axes),
             "end_mask": _mask(axis for axis in axes if kept[axis] not in crossing),
             "ellipsis_mask": _mask(axis for axis in axes if _has(node, "ellipsis", kept[axis])),
         }
         shorter = site.add(
-            "StridedSlice", [value, ends, ends, ones], _slice_attrs(value, **masks), name="without_end"
+            "StridedSlice", [value, ends, ends, steps], _slice_attrs(value, **masks), name="without_end"
         )
         node.set_inputs([shorter.output(0), *node.inputs[1:]])
         node.attrs["end_mask"] = int(node.attrs.get("end_mask", 0)) | _mask(crossing)
@@ -235,7 +246,7 @@ def _crossing(node: Node, dims: Sequence[int | None] | None, *bounds: NDArray[An
     """The bounds of a slice, each from the start to before the end, between which nothing may be left."""
     if any(bound is None for bound in bounds):
         return []
-    found, rank = [], len(dims) if dims is not None else 0
+    crossing, rank = [], len(dims) if dims is not None else 0
     for i, (begin, end, step) in enumerate(zip(*bounds, strict=True)):
         special = any(_has(node, name, i) for name in ("begin", "end", "ellipsis", "new_axis", "shrink_axis"))
         if special or step != 1 or not begin > 0 > end:
@@ -246,8 +257,8 @@ def _crossing(node: Node, dims: Sequence[int | None] | None, *bounds: NDArray[An
         ]
         size = dims[rank - len(others) if later else len(others)] if dims is not None else None
         if size is None or size < begin - end:
-            found.append(i)
-    return found
+            crossing.append(i)
+    return crossing
 
 
 def _slice_attrs(value: Value, **masks: int) -> dict[str, Attr]:
