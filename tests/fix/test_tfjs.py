@@ -121,6 +121,91 @@ def test_a_number_becomes_true_by_comparison():
     assert y.tolist() == [True, False]
 
 
+def test_what_is_found_in_a_table_has_the_shape_of_the_keys():
+    text = (
+        "x = Placeholder() {dtype=int64, shape=(?, 1)}\n"
+        't = HashTableV2() {key_dtype=int64, value_dtype=int64, shared_name="t"}\n'
+        "k = Const() {dtype=int64, value=int64(2)[5, 6]}\nd = Const() {dtype=int64, value=int64()[0]}\n"
+        "i = LookupTableImportV2(t, k, k) {Tin=int64, Tout=int64}\n"
+        "y = LookupTableFindV2(t, x, d) {Tin=int64, Tout=int64}"
+    )
+    model = model_of(text)
+    findings = tfport.check(model, on="tfjs==4.22.0", fetches=["y:0"]).results[0].findings
+    assert any("`LookupTableFindV2` with keys that are not a vector" in f.message for f in findings)
+    (target,) = resolve_targets("tfjs==4.22.0")
+    result = fix_tfjs(model, target, FixOptions(fetches=("y:0",)))
+    assert result.model.graph["y"].op == "Reshape"
+    assert [value.node.op for value in result.model.graph["y"].inputs] == ["LookupTableFindV2", "Shape"]
+
+
+def test_numbers_that_are_not_zero_are_found_by_comparison():
+    result = fixed(model_of("x = Placeholder() {dtype=float32, shape=(?)}\ny = Where(x) {T=float32}"))
+    assert result.verdict == "fixed"
+    assert result.model.graph["y"].inputs[0].node.op == "NotEqual"
+    (y,) = tfport.Session(result.model).run(["y:0"], {"x:0": np.float32([0.5, 0, -0.5])})
+    assert y.tolist() == [[0], [2]]
+
+
+@pytest.mark.parametrize(("op", "strides", "becomes"), [
+    ("MaxPool", [1, 2, 3, 1], "StridedSlice"), ("AvgPool", [1, 1, 2, 1], "StridedSlice"),
+    ("MaxPool", [1, 1, 1, 1], "Identity"),
+])  # fmt: skip
+def test_a_pool_with_a_window_of_one_element_is_a_slice(op, strides, becomes):
+    model = model_of(
+        "x = Placeholder() {dtype=float32, shape=(?, ?, ?, 2)}\n"
+        f'y = {op}(x) {{T=float32, ksize=[1, 1, 1, 1], strides={strides}, padding="SAME"}}'
+    )
+    (finding,) = tfport.check(model, on="tfjs[wasm]==3.21.0").results[0].findings
+    assert f"`{op}` with ksize=[1, 1, 1, 1]" in finding.message
+    assert tfport.check(model, on="tfjs[wasm]==4.22.0").verdict == "runs"
+    assert fixed(model).model.graph["y"].op == op
+    result = fixed(model, "tfjs[wasm]==3.21.0")
+    assert result.verdict == "fixed"
+    assert result.model.graph["y"].op == becomes
+    x = np.arange(70, dtype=np.float32).reshape(1, 5, 7, 2)
+    (y,) = tfport.Session(result.model).run(["y:0"], {"x:0": x})
+    assert y.tolist() == x[:, :: strides[1], :: strides[2]].tolist()
+
+
+@pytest.mark.parametrize(("begin", "end", "masks"), [
+    ([0, 3, 0], [0, -2, 0], "begin_mask=5, end_mask=5"),
+    ([3, 0], [-2, 0], "ellipsis_mask=2"),
+    ([0, 3, 1], [0, -2, -1], "ellipsis_mask=1"),
+    ([0, 0, 3, 0], [0, 0, -2, 1], "new_axis_mask=1, begin_mask=2, end_mask=2, shrink_axis_mask=8"),
+])  # fmt: skip
+@pytest.mark.parametrize("sizes", ["?, ?, 4", ""])
+def test_an_axis_that_is_too_short_for_both_crops_gets_empty(begin, end, masks, sizes):
+    count = len(begin)
+    shape = f", shape=({sizes})" if sizes else ""
+    model = model_of(
+        f"x = Placeholder() {{dtype=float32{shape}}}\n"
+        f"b = Const() {{dtype=int32, value=int32({count}){begin}}}\n"
+        f"e = Const() {{dtype=int32, value=int32({count}){end}}}\n"
+        f"s = Const() {{dtype=int32, value=int32({count}){[1] * count}}}\n"
+        f"y = StridedSlice(x, b, e, s) {{T=float32, Index=int32, {masks}}}"
+    )
+    result = fixed(model)
+    assert result.verdict == "fixed"
+    assert "y/without_end" in result.model.graph
+    for size in (9, 5, 4, 1):
+        x = np.arange(size * size * 4, dtype=np.float32).reshape(size, size, 4)
+        ours, theirs = (tfport.Session(m).run(["y:0"], {"x:0": x})[0] for m in (result.model, model))
+        assert ours.shape == theirs.shape
+        assert ours.tolist() == theirs.tolist()
+
+
+@pytest.mark.parametrize(("begin", "end", "size"), [(3, -2, 9), (0, -2, "?"), (3, 5, "?"), (-4, -2, "?")])
+def test_slices_that_leave_something_stay(begin, end, size):
+    model = model_of(
+        f"x = Placeholder() {{dtype=float32, shape=({size})}}\n"
+        f"b = Const() {{dtype=int32, value=int32(1)[{begin}]}}\n"
+        f"e = Const() {{dtype=int32, value=int32(1)[{end}]}}\n"
+        "s = Const() {dtype=int32, value=int32(1)[1]}\n"
+        "y = StridedSlice(x, b, e, s) {T=float32, Index=int32}"
+    )
+    assert "y/without_end" not in fixed(model).model.graph
+
+
 def test_what_a_loop_starts_with_waits_for_its_other_values():
     result = fixed(tfport.load(MODELS / "keras_lstm"))
     enters = [node for node in result.model.graph if node.op == "Enter" and not node.attrs["is_constant"]]

@@ -52,7 +52,7 @@ def tfjs_findings(model: CheckedModel, target: Target) -> Iterator[TfjsFinding]:
         for node in model.needed_nodes()
         if node.op not in CONVERTED and not is_engine_with_function(node)
     ]
-    for unsupported in _structure(nodes):
+    for unsupported in (*_structure(nodes), *_sizes(nodes, source)):
         unsupported.signatures = sorted(model.signatures)
         yield unsupported.on_target(target)
     for usage in usages(nodes):
@@ -68,13 +68,15 @@ BOXES = "NonMaxSuppression"
 SELECT = "Select"
 AXES = {"Cumsum": 1, "Cumprod": 1, "Transpose": 1}
 """Inputs with axes that TensorFlow.js does not count from the end."""
+FINDS = ("LookupTableFind", "LookupTableFindV2")
 
 
 def _structure(nodes: Sequence[Node]) -> Iterator[TfjsUnsupportedNode]:
     """What real releases run otherwise than TensorFlow because of the nodes around a node.
 
     `Select` with a condition for each row: TensorFlow.js broadcasts it. Non-maximum suppression in a loop:
-    it gets boxes of another rank. Axes from the end, in some ops: the result has another shape.
+    it gets boxes of another rank. Axes from the end, in some ops: the result has another shape. What is
+    found in a table is a vector, whatever the shape of the keys.
     """
     in_loops = [node for node in nodes if node.op.startswith(BOXES) and _is_in_loop(node)]
     by_rows = [node for node in nodes if node.op == SELECT]
@@ -82,12 +84,51 @@ def _structure(nodes: Sequence[Node]) -> Iterator[TfjsUnsupportedNode]:
         shapes = infer_shapes(by_rows[0].graph)
         by_rows = [node for node in by_rows if is_by_rows(*(shapes.shape(v).rank for v in node.inputs[:2]))]
     from_end = [[node for node in nodes if node.op == op and has_negative_axis(node)] for op in AXES]
-    problems = [(in_loops, "boxes from a loop"), (by_rows, "a condition for each row")]
+    finds = [node for node in nodes if node.op in FINDS and not _is_reshaped(node)]
+    if finds:
+        shapes = infer_shapes(finds[0].graph)
+        finds = [node for node in finds if shapes.shape(node.inputs[1]).rank not in (None, 1)]
+    problems = [
+        (in_loops, "boxes from a loop"),
+        (by_rows, "a condition for each row"),
+        (finds, "keys that are not a vector"),
+    ]
     for op_nodes, what in (*problems, *((op_nodes, "a negative axis") for op_nodes in from_end)):
         if op_nodes:
             finding = TfjsUnsupportedNode(op=op_nodes[0].op, what=what)
             finding.nodes = op_nodes
             yield finding
+
+
+WINDOW = "ksize"
+POOLS = ("MaxPool", "AvgPool")
+
+
+def _sizes(nodes: Sequence[Node], source: TfjsSource) -> Iterator[TfjsUnsupportedNode]:
+    """Pools with a window that no recorded case answers rightly."""
+    for op in POOLS:
+        pools = [node for node in nodes if node.op == op and has_refused_window(node, source)]
+        if pools:
+            finding = TfjsUnsupportedNode(op=op, what=f"{WINDOW}={pools[0].attrs[WINDOW]}")
+            finding.nodes = pools
+            yield finding
+
+
+def has_refused_window(node: Node, source: TfjsSource) -> bool:
+    return source.refuses(node.op, WINDOW, node.attrs.get(WINDOW))
+
+
+def is_window_of_one(node: Node) -> bool:
+    """Whether a node is a pool that takes single elements."""
+    if node.op not in POOLS or node.attrs.get("padding") == "EXPLICIT":
+        return False
+    window = node.attrs.get(WINDOW)
+    return isinstance(window, list) and window == [1] * len(window)
+
+
+def _is_reshaped(node: Node) -> bool:
+    users = list(node.output(0).uses)
+    return bool(users) and all(user.op == "Reshape" for user in users)
 
 
 def has_negative_axis(node: Node) -> bool:

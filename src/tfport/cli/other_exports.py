@@ -97,14 +97,14 @@ def _single_call(path: str) -> dict[str, Any]:
 
 
 def _tfjs(args: argparse.Namespace) -> int:
+    from tfport.atlas.tfjs.releases import tfjs_versions
     from tfport.cli.output import show_fixed
     from tfport.cli.progress import show_progress
     from tfport.cli.target_argument import parse_target
-    from tfport.fix.tfjs import fix_tfjs
-    from tfport.fix.tfjs_layers import fix_tfjs_layers
     from tfport.formats.tfjs.write import parse_quantization
 
-    target = parse_target(args.target or TFJS)
+    # without a version, the text is parsed by `packaging`, which is slow to import
+    target = parse_target(args.target or f"{TFJS}=={tfjs_versions()[-1]}")
     if target.tfjs is None:
         raise Error(f"--for {args.target}: expected a release of TensorFlow.js, such as tfjs==4.22.0")
     quantization = parse_quantization(args.quantize)
@@ -113,8 +113,12 @@ def _tfjs(args: argparse.Namespace) -> int:
         options = options_of(args)
         fixed: Fixed
         if args.format == TFJS_LAYERS:
+            from tfport.fix.tfjs_layers import fix_tfjs_layers
+
             fixed = fix_tfjs_layers(model, target, options, progress, quantization, args.tolerance)
         else:
+            from tfport.fix.tfjs import fix_tfjs
+
             fixed = fix_tfjs(model, target, options, progress, quantization, args.tolerance)
         fixed.looser_command = LOOSER
         save_certified(fixed, args)

@@ -39,8 +39,11 @@ from tfport.fix.structure.signature_outputs import (
 from tfport.fix.structure.tfjs_form import (
     compare_instead_of_cast,
     count_axes_from_start,
+    crop_ends_first,
     give_conditions_axes,
     keep_filling,
+    restore_shapes_of_found,
+    slice_instead_of_pooling,
     start_loops_together,
     to_one_graph,
 )
@@ -157,6 +160,9 @@ def attempt(model: Model, target: Target, form: ModelForm, options: FixOptions) 
         count_axes_from_start(work, engine.facts, journal)
         give_conditions_axes(work, engine.facts, journal)
         compare_instead_of_cast(work, journal)
+        crop_ends_first(work, engine.facts, journal)
+        slice_instead_of_pooling(work, target.tfjs, journal)
+        restore_shapes_of_found(work, engine.facts, journal)
         start_loops_together(work, journal)
     update_metadata(work, target, producer, journal, flat=form is not ModelForm.AS_IT_IS)
     fetches = answers_of(model, options)

@@ -115,6 +115,10 @@ class TfjsSource:
         }
         return [Kernel(op, "CPU", allowed)]
 
+    def refuses(self, op: str, attr: str, value: object) -> bool:
+        """Whether no recorded case of an op with this value of an attribute answers rightly."""
+        return str(value) in self._refused(op).get(attr, ())
+
     def _refused(self, op: str) -> dict[str, list[str]]:
         entry = self._record["ops"].get(op, {})
         refused: dict[str, list[str]] = entry.get("refused", {})

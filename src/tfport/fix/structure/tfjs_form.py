@@ -1,24 +1,41 @@
 """Convert a flat model to the form of a TensorFlow.js graph model.
 
 A loop that reads variables can be frozen only as part of the graph. What a model runs at load, besides
-filling tables, is about variables, which become constants. Axes are counted from the start, and a condition
-for each row gets the other axes, since TensorFlow.js broadcasts it from the last.
+filling tables, is about variables, which become constants. Axes are counted from the start, a condition
+for each row gets the other axes, since TensorFlow.js broadcasts it from the last, and some slices and pools
+become others, which it answers as TensorFlow does.
 """
 
 from __future__ import annotations
 
-from tfport.check.tfjs import AXES, SELECT, has_negative_axis, is_by_rows
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tfport.atlas.tfjs.releases import TfjsSource
+from tfport.check.tfjs import (
+    AXES,
+    FINDS,
+    SELECT,
+    has_negative_axis,
+    has_refused_window,
+    is_by_rows,
+    is_window_of_one,
+)
 from tfport.fix.facts import Facts
 from tfport.fix.journal import Journal
 from tfport.fix.signature_sizes import PLACEHOLDERS
 from tfport.fix.structure.function_bodies import Site
 from tfport.fix.structure.lower import lower_all
 from tfport.fix.structure.signature_outputs import bypass_op
+from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import BOOL, FLOAT32, INT32, RESOURCE
 from tfport.graph.graph import Node, Value
 from tfport.graph.model import MAIN_OP, Model
 from tfport.graph.op_facts.kinds import ENTERS, FUNCTIONAL
 from tfport.graph.reach import needed_by
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 FILLS = (
     "InitializeTable",
@@ -103,8 +120,20 @@ def count_axes_from_start(model: Model, facts: Facts, journal: Journal) -> None:
 
 
 def compare_instead_of_cast(model: Model, journal: Journal) -> None:
-    """Replace casts of real numbers to bool: the backend wasm truncates them first, so that 0.5 is false."""
+    """Replace casts of real numbers to bool: the backend wasm truncates them first, so that 0.5 is false.
+
+    `Where` of real numbers casts them, too.
+    """
     changed = []
+    for node in [node for node in model.graph if node.op == "Where"]:
+        value = node.inputs[0]
+        if value.dtype.base == FLOAT32:
+            site, dtype = Site.of(node), value.dtype.base
+            zero = site.constant(0, dtype, value.node, "zero")
+            is_true = site.add("NotEqual", [value, zero], {"T": dtype}, name="is_true")
+            node.become("Where", {"T": BOOL})
+            node.set_inputs([is_true.output(0)])
+            changed.append((node.name, node.op))
     for node in [node for node in model.graph if node.op == "Cast" and node.attrs["DstT"] == BOOL]:
         value = node.inputs[0]
         if value.dtype.base == FLOAT32:
@@ -148,3 +177,99 @@ def _with_axes(node: Node, rank: int | None) -> Value:
     joined = {"T": INT32, "N": 2, "Tidx": INT32}
     shape = site.add("ConcatV2", [rows, other_sizes, axis], joined, name="shape").output(0)
     return site.add("Reshape", [condition, shape], {"T": BOOL, "Tshape": INT32}, name="condition").output(0)
+
+
+def restore_shapes_of_found(model: Model, facts: Facts, journal: Journal) -> None:
+    """Give what is found in tables the shape of the keys: TensorFlow.js returns a vector."""
+    changed = []
+    for node in [node for node in model.graph if node.op in FINDS]:
+        keys = node.inputs[1]
+        if facts.rank(keys) == 1:
+            continue
+        site, dtype = Site.of(node), node.attrs["Tout"]
+        lookup = site.add(node.op, node.inputs, dict(node.attrs), name="found", controls=node.controls)
+        sizes = site.add("Shape", [keys], {"T": keys.dtype.base, "out_type": INT32}, name="sizes")
+        changed.append((node.name, node.op))
+        node.become("Reshape", {"T": dtype, "Tshape": INT32})
+        node.set_inputs([lookup.output(0), sizes.output(0)])
+        node.set_controls(())
+    says = "What is found in a table gets the shape of its keys."
+    journal.changed("shapes of what is found", says, changed)
+
+
+def slice_instead_of_pooling(model: Model, release: TfjsSource | None, journal: Journal) -> None:
+    """Replace pools with a window of one element where the release does not compute them (3.21.0 on wasm)."""
+    assert release is not None
+    changed = []
+    pools = [node for node in model.graph if is_window_of_one(node)]
+    for node in [node for node in pools if has_refused_window(node, release)]:
+        value, steps = node.inputs[0], node.attrs["strides"]
+        changed.append((node.name, node.op))
+        if steps == [1] * len(steps):
+            node.become("Identity", {"T": value.dtype.base})
+            continue
+        site, all_axes = Site.of(node), (1 << len(steps)) - 1
+        zeros = site.constant([0] * len(steps), INT32, value.node, "zeros")
+        node.become("StridedSlice", _slice_attrs(value, begin_mask=all_axes, end_mask=all_axes))
+        node.set_inputs([value, zeros, zeros, site.constant(steps, INT32, value.node, "steps")])
+    says = "A pool with a window of one element is a slice with its strides."
+    journal.changed("slices instead of pools", says, changed)
+
+
+def crop_ends_first(model: Model, facts: Facts, journal: Journal) -> None:
+    """Crop the end of an axis before its start: TensorFlow.js fails on one that is too short for both."""
+    changed = []
+    for node in [node for node in model.graph if node.op == "StridedSlice"]:
+        bounds = [facts.constant(value) for value in node.inputs[1:]]
+        crossing = _crossing(node, facts.shape(node.inputs[0]).dims, *bounds)
+        if not crossing:
+            continue
+        value, kept = node.inputs[0], [i for i in range(bounds[0].size) if not _has(node, "new_axis", i)]
+        site, axes = Site.of(node), range(len(kept))
+        ends = site.constant([bounds[1][i] for i in kept], INT32, value.node, "ends")
+        steps = site.constant([1] * len(kept), INT32, value.node, "steps")
+        masks = {
+            "begin_mask": _mask(axes),
+            "end_mask": _mask(axis for axis in axes if kept[axis] not in crossing),
+            "ellipsis_mask": _mask(axis for axis in axes if _has(node, "ellipsis", kept[axis])),
+        }
+        shorter = site.add(
+            "StridedSlice", [value, ends, ends, steps], _slice_attrs(value, **masks), name="without_end"
+        )
+        node.set_inputs([shorter.output(0), *node.inputs[1:]])
+        node.attrs["end_mask"] = int(node.attrs.get("end_mask", 0)) | _mask(crossing)
+        changed.append((node.name, node.op))
+    journal.changed("cropped at one end", "An axis is cropped at its end, then at its start.", changed)
+
+
+def _crossing(node: Node, dims: Sequence[int | None] | None, *bounds: NDArray[Any] | None) -> list[int]:
+    """The bounds of a slice, each from the start to before the end, between which nothing may be left."""
+    if any(bound is None for bound in bounds):
+        return []
+    crossing, rank = [], len(dims) if dims is not None else 0
+    for i, (begin, end, step) in enumerate(zip(*bounds, strict=True)):
+        special = any(_has(node, name, i) for name in ("begin", "end", "ellipsis", "new_axis", "shrink_axis"))
+        if special or step != 1 or not begin > 0 > end:
+            continue
+        later = any(_has(node, "ellipsis", j) for j in range(i))
+        others = [
+            j for j in (range(i, bounds[0].size) if later else range(i)) if not _has(node, "new_axis", j)
+        ]
+        size = dims[rank - len(others) if later else len(others)] if dims is not None else None
+        if size is None or size < begin - end:
+            crossing.append(i)
+    return crossing
+
+
+def _slice_attrs(value: Value, **masks: int) -> dict[str, Attr]:
+    names = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
+    return {"T": value.dtype.base, "Index": INT32, **{name: masks.get(name, 0) for name in names}}
+
+
+def _has(node: Node, name: str, index: int) -> bool:
+    """Whether a mask of a slice has the bit of a bound."""
+    return bool(int(node.attrs.get(f"{name}_mask", 0)) >> index & 1)
+
+
+def _mask(indices: Iterable[int]) -> int:
+    return sum(1 << index for index in indices)
