@@ -9,7 +9,6 @@ inputs, outputs. Each runs in a forked process, so that the libraries are import
 the answer. A format that the converter has no entry for ends with code 3.
 """
 
-import contextlib
 import json
 import os
 import signal
@@ -52,19 +51,16 @@ def tflite(path, signature, out, inputs, outputs):
     import tensorflow as tf
 
     if os.path.isdir(path):
-        converter = tf.lite.TFLiteConverter.from_saved_model(path, signature_keys=[signature])
+        content = tf.lite.TFLiteConverter.from_saved_model(path, signature_keys=[signature]).convert()
     elif path.endswith((".h5", ".keras")):
         content = by_keras(path, lambda model: tf.lite.TFLiteConverter.from_keras_model(model).convert())
-        with open(out, "wb") as file:
-            file.write(content)
-        return
     elif path.endswith((".pb", ".pbtxt")):
         frozen = frozen_graph(path, out)
-        converter = tf.compat.v1.lite.TFLiteConverter.from_frozen_graph(frozen, inputs, outputs)
+        content = tf.compat.v1.lite.TFLiteConverter.from_frozen_graph(frozen, inputs, outputs).convert()
     else:
         sys.exit(NO_ENTRY)
     with open(out, "wb") as file:
-        file.write(converter.convert())
+        file.write(content)
 
 
 def tf2onnx(path, signature, out, inputs, outputs):
@@ -135,14 +131,12 @@ MODULES = {
     "tf2onnx": ["tensorflow", "tf2onnx.convert"],
     "onnx2tf": ["tensorflow", "onnx2tf"],
 }
-PACKAGES = ("tf2onnx", "onnx2tf", "tensorflow", "keras", "tf-keras", "numpy")
 
 
-def releases():
-    """The packages that are installed, with their versions."""
-    for package in PACKAGES:
-        with contextlib.suppress(metadata.PackageNotFoundError):
-            yield f"{package} {metadata.version(package)}"
+def releases(which):
+    """What converts, with the versions."""
+    own = [] if which == "tflite" else [which]
+    return [f"{name} {metadata.version(name)}" for name in (*own, "tensorflow", "keras", "tf-keras", "numpy")]
 
 
 if __name__ == "__main__":
@@ -151,7 +145,7 @@ if __name__ == "__main__":
     os.dup2(2, 1)  # what libraries print while they are imported
     for name in MODULES[which]:
         __import__(name)
-    os.write(answers, f"{json.dumps(list(releases()))}\n".encode())
+    os.write(answers, f"{json.dumps(releases(which))}\n".encode())
     for line in sys.stdin:
         reply = json.dumps(
             answer({"tflite": tflite, "tf2onnx": tf2onnx, "onnx2tf": onnx2tf}[which], json.loads(line))

@@ -14,7 +14,8 @@ OTHERS = {
     "onnx2tf": ("onnx2tf", "`.tflite`"),
 }
 TARGETS = ("ONNX", "`.tflite`", "TensorFlow.js", "Triton", "SavedModel", "GraphDef", "Keras 3", "weights")
-WRITTEN, NOT_READ, TOO_SLOW = "written", "not read", "too slow"
+WRITTEN, NOT_READ = "written", "not read"
+OTHER_ENDS = {"invalid": "invalid", "too slow": "out of time"}
 NOTHING = "has no weights"
 """Why a layer without weights has no file of weights: that is not a refusal."""
 HEAD = """# What converts to what
@@ -30,7 +31,8 @@ tfport's runtime, and a file whose outputs differ is not written. A graph is wri
 BESIDE = """
 ## Beside other converters
 
-On the same models. Each converter had {seconds} CPU seconds for a model; its files were not run. onnx2tf got what tf2onnx wrote. Keras
+On the same models. Each converter had {seconds} CPU seconds for a model. Its file counts if ONNX Runtime or
+LiteRT loads it; it was not compared. onnx2tf got what tf2onnx wrote. Keras
 files were converted with Keras 3, and where that fails with tf-keras. `-`: the converter has no entry for the format.
 {releases}
 
@@ -77,12 +79,12 @@ def _beside(models: Any, sources: list[str], converters: Mapping[str, Any]) -> A
 
 
 def _counted(records: list[Mapping[str, Any] | None]) -> str:
-    """How many were written, of those that have something to write."""
+    """How many were written, of those that have something to write, and what else happened but refusals."""
     tried = [record or {"outcome": "not tried"} for record in records]
     tried = [record for record in tried if not record.get("why", "").endswith(NOTHING)]
-    slow = sum(record["outcome"] == TOO_SLOW for record in tried)
-    out_of_time = f" ({slow} out of time)" if slow else ""
-    return f"{sum(record['outcome'] == WRITTEN for record in tried)} of {len(tried)}{out_of_time}"
+    ended = [record["outcome"] for record in tried]
+    others = [f"{ended.count(o)} {words}" for o, words in OTHER_ENDS.items() if o in ended]
+    return f"{ended.count(WRITTEN)} of {len(tried)}" + (f" ({', '.join(others)})" if others else "")
 
 
 def _table(rows: list[list[str]]) -> str:

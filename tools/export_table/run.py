@@ -5,9 +5,10 @@
 
 Draws COUNT models of each source format, converts each to every target with tfport, and with the other
 converters where a Python that has them is named; `onnx2tf` gets what tf2onnx wrote. Each model is a process
-of its own. The outcomes go to docs/evidence/export_table.json when the last model is done, and from there to
-docs/export.md; `--page` only writes the page again. `--work` keeps the outcomes of each model in a folder: a
-run that was interrupted goes on there with what is missing.
+of its own. ONNX Runtime and LiteRT, beside tfport, load what the others wrote. The outcomes go to
+docs/evidence/export_table.json when the last model is done, and from there to docs/export.md; `--page` only
+writes the page again. `--work` keeps the outcomes of each model in a folder: a run that was interrupted goes
+on there with what is missing.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from lite_export_evidence import ends
 HERE = Path(__file__).parent
 DATA = ROOT / "docs/evidence/export_table.json"
 NO_ENTRY, OUT_OF_TIME = 3, 4
-WRITTEN, REFUSED, NOT_READ, TOO_SLOW = "written", "refused", "not read", "too slow"
+WRITTEN, INVALID, REFUSED, NOT_READ, TOO_SLOW = "written", "invalid", "refused", "not read", "too slow"
 MOST_SECONDS = 1800
 FILES = {"tflite": "model.tflite", "tf2onnx": "model.onnx", "onnx2tf": "onnx2tf"}
 """What each of the other converters writes in the folder of a model."""
@@ -101,6 +102,28 @@ def by_other(which: str, converter: Converter, path: Path, folder: Path) -> dict
     return converter.outcome(path, out, signature, names)
 
 
+LOADS = r"""
+import sys
+file = sys.argv[1]
+if file.endswith(".onnx"):
+    import onnxruntime
+    onnxruntime.InferenceSession(file)
+else:
+    from ai_edge_litert.interpreter import Interpreter
+    Interpreter(file).allocate_tensors()
+"""
+
+
+def invalid(out: Path) -> str:
+    """Why ONNX Runtime or LiteRT does not load what was written; empty if it does."""
+    file = min(out.glob("*float32.tflite"), default=out) if out.is_dir() else out
+    done = subprocess.run(
+        [sys.executable, "-c", LOADS, str(file)], capture_output=True, text=True, check=False
+    )
+    lines = [line for line in done.stderr.splitlines() if line.strip()] or [f"code {done.returncode}"]
+    return "" if done.returncode == 0 else lines[-1][:200]
+
+
 def outcomes(source: str, path: Path, folder: Path, converters: dict[str, Converter]) -> dict[str, Any]:
     """The outcomes of all converters for a model; those that its folder has are not asked again."""
     file = folder / "outcomes.json"
@@ -113,7 +136,9 @@ def outcomes(source: str, path: Path, folder: Path, converters: dict[str, Conver
             continue
         if which not in found:
             found[which] = by_other(which, converter, path, folder)
-            file.write_text(json.dumps(found))
+        if found[which]["outcome"] == WRITTEN and (why := invalid(folder / FILES[which])):
+            found[which] |= {"outcome": INVALID, "why": why}
+        file.write_text(json.dumps(found))
     return found
 
 
@@ -126,9 +151,9 @@ def table(count: int, seed: int, converters: dict[str, Converter], work: Path) -
         folder = work / "".join(c if c.isalnum() else "_" for c in name)
         folder.mkdir(exist_ok=True)
         models[name] = outcomes(source, path, folder, converters)
-        lite = folder / FILES["tflite"]
-        if source in ("SavedModel", KERAS_SAVED_MODEL) and lite.exists():
-            queue.append((LITE, label, lite))
+        lite = models[name].get("tflite", {}).get("outcome")
+        if source in ("SavedModel", KERAS_SAVED_MODEL) and lite == WRITTEN:
+            queue.append((LITE, label, folder / FILES["tflite"]))
         print(name, {k: v["outcome"] for k, v in models[name]["tfport"].items()}, flush=True)
     releases = {which: converter.release for which, converter in converters.items()}
     return {"count": count, "seed": seed, "converters": releases, "models": models}
@@ -151,7 +176,8 @@ def main() -> None:
             work = args.work or Path(name)
             work.mkdir(exist_ok=True, parents=True)
             document = table(args.count, args.seed, converters, work)
-        DATA.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+            text = json.dumps(document, indent=1, ensure_ascii=False).replace(f"{work}/", "")
+        DATA.write_text(f"{text}\n")
     write_page(json.loads(DATA.read_text()))
 
 
