@@ -1,4 +1,4 @@
-"""Steps that only an exported ONNX file computes by nodes: tables, detections, random numbers, state.
+"""Steps that only an exported ONNX file computes by nodes: tables, detections, images, random numbers, state.
 
 `run` computes them on the host, which is faster and takes any bytes. In a file, a table that never changes is
 a LabelEncoder of ONNX's set of ops for classical models. A variable that a call assigns to becomes an input,
@@ -18,6 +18,8 @@ from tfport.runtime.lower import CannotLower
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.onnx.model import ML
 from tfport.runtime.operand import Operand
+from tfport.runtime.ops.image.kernels.resize import sampled_taps
+from tfport.runtime.ops.image.resize_samples import Taps
 from tfport.runtime.ops.tables.table import StaticTable
 from tfport.runtime.program import OnnxNode, Program, Step
 from tfport.runtime.state import Variable
@@ -81,7 +83,39 @@ RANDOM: Composed = {
     "RandomUniform": _random("RandomUniformLike"),
     "RandomStandardNormal": _random("RandomNormalLike"),
 }
-COMPOSED: Composed = {**DETECTIONS, **RANDOM}
+
+
+def _scale_and_translate(
+    b: Builder,
+    images: Operand,
+    size: Operand,
+    scale: Operand,
+    translation: Operand,
+    *,
+    kernel_type: str,
+    antialias: bool,
+    **_: Any,
+) -> list[Operand]:
+    """Products with the weights of the rows and of the columns, if these do not depend on the inputs."""
+    if images.shape is None or None in images.shape[1:3]:
+        raise CannotLower("the height or width of its images is unknown; --input-shape states sizes")
+    if size.array is None or scale.array is None or translation.array is None:
+        raise CannotLower("its size, scale or translation is not constant")
+    in_size = images.shape[1:3]
+    taps = sampled_taps(in_size, size.array, scale.array, translation.array, kernel_type, antialias)
+    rows, columns = (_matrix(each, old) for each, old in zip(taps, in_size, strict=True))
+    resized = b.Einsum(b.const(rows, FLOAT32), b.cast(images, FLOAT32), equation="ph,bhwc->bpwc")
+    return [b.MatMul(b.const(columns, FLOAT32), resized)]
+
+
+def _matrix(taps: Taps, size: int | None) -> Any:
+    """The weight of each old pixel in each new one."""
+    weights = np.zeros((len(taps.at), size or 0), np.float32)
+    np.add.at(weights, (np.arange(len(taps.at))[:, None], taps.at), taps.weights)
+    return weights
+
+
+COMPOSED: Composed = {**DETECTIONS, **RANDOM, "ScaleAndTranslate": _scale_and_translate}
 
 
 def _composed(step: Step) -> list[OnnxNode]:
