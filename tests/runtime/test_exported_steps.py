@@ -213,3 +213,26 @@ def test_random_numbers_of_a_seed_are_refused(tmp_path):
     """)
     with pytest.raises(tfport.CannotRun, match="its seed gives the numbers of TensorFlow's generator"):
         compared(session, tmp_path, {})
+
+
+def test_random_numbers_in_a_loop(tmp_path):
+    session = session_of("""
+        n = Placeholder() {dtype=int32, shape=()}
+        x = Placeholder() {dtype=float32, shape=(200)}
+        w = While(n, x) {T=[int32, float32], cond=@more, body=@next}
+        y = Identity(w:1) {T=float32}
+        def more(n: int32, x: float32) -> (r: bool):
+          zero = Const() {dtype=int32, value=int32()[0]}
+          go = Greater(n, zero) {T=int32}
+          return r=go
+        def next(n: int32, x: float32) -> (n1: int32, x1: float32):
+          one = Const() {dtype=int32, value=int32()[1]}
+          left = Sub(n, one) {T=int32}
+          size = Const() {dtype=int32, value=int32(1)[200]}
+          drawn = RandomUniform(size) {dtype=float32, T=int32, seed=0, seed2=0}
+          sum = AddV2(x, drawn) {T=float32}
+          return n1=left, x1=sum
+    """)
+    (answer,), _ = compared(session, tmp_path, {"n": np.array(100, np.int32), "x": np.zeros(200, np.float32)})
+    assert abs(answer.mean() - 50) < 1
+    assert 1 < answer.std() < 5

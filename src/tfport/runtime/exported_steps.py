@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from tfport.graph.dtypes import FLOAT32, STRING, DType
+from tfport.runtime.engines.onnx_runtime import OnnxRuntime
+from tfport.runtime.engines.provider_kernels import ProviderKernels, has_strings
 from tfport.runtime.exported_detections import DETECTIONS, Composed
 from tfport.runtime.lower import CannotLower
 from tfport.runtime.onnx.builder import Builder
@@ -30,19 +32,43 @@ _ENDS = {"string": "strings", "int64": "int64s", "float32": "floats"}
 _DEFAULTS = {"string": "default_string", "int64": "default_int64", "float32": "default_float"}
 
 
-def lower_exported_steps(program: Program) -> None:
-    """Lower what is left of a program that is exported, where that is exact."""
-    changed: dict[Step, list[Step]] = {}
-    for step in program.steps:
-        if step.lowered is None and step.op in (*FINDS, *COMPOSED):
-            try:
-                nodes = _lookup(step) if step.op in FINDS else _composed(step)
-            except CannotLower as error:
-                changed[step] = [replace(step, why=str(error), effect=False)]
-            else:
-                changed[step] = [replace(step, lowered=nodes, effect=False)]
-    if changed:
-        program.replace(changed)
+class OnnxFileEngine(OnnxRuntime):
+    """ONNX Runtime as it runs an exported file: strings are text there, and the host computes nothing."""
+
+    def takes(self, node: OnnxNode) -> bool:
+        if any(node.programs) or not has_strings(node):
+            return super().takes(node)
+        return node.op in _OF_STRINGS and not _gathers_rows(node) and _KERNELS.has(node)
+
+    def complete(self, program: Program) -> None:
+        """Lower what is left of a program, where that is exact."""
+        changed: dict[Step, list[Step]] = {}
+        for step in program.steps:
+            if step.lowered is None and step.op in (*FINDS, *COMPOSED):
+                try:
+                    nodes = _lookup(step) if step.op in FINDS else _composed(step)
+                except CannotLower as error:
+                    changed[step] = [replace(step, why=str(error), effect=False)]
+                else:
+                    changed[step] = [replace(step, lowered=nodes, effect=False)]
+        if changed:
+            program.replace(changed)
+
+
+_KERNELS = ProviderKernels(strings=True)
+_OF_STRINGS = frozenset(
+    ("Cast", "Concat", "Equal", "Expand", "Gather", "GatherND", "Identity", "RegexFullMatch", "Reshape",
+     "Shape", "Size", "Slice", "Split", "Squeeze", "StringConcat", "Tile", "Transpose", "Unsqueeze", "Where")
+)  # fmt: skip
+"""The ops that were tried with strings in ONNX Runtime 1.31.1."""
+
+
+def _gathers_rows(node: OnnxNode) -> bool:
+    """Whether a node gathers more than one string by an index: ONNX Runtime 1.31.1 copies only the first."""
+    data = node.inputs[0]
+    if node.op != "Gather" or data is None:
+        return False
+    return data.rank is None or node.attrs.get("axis", 0) not in (-1, data.rank - 1)
 
 
 def _lookup(step: Step) -> list[OnnxNode]:
