@@ -102,27 +102,31 @@ def size(number):
     return number if isinstance(number, int) else None
 
 
-def test_a_rate_of_dropout_without_a_rank_is_a_scalar(tmp_path):
-    """Old graphs have placeholders of unknown rank, and nodes after them need one."""
-    text = """
-        x = Placeholder() {dtype=float32, shape=(?, 3, 4)}
-        lengths = Placeholder() {dtype=int32, shape=(?,)}
-        keep = Placeholder() {dtype=float32}
-        unit = Const() {dtype=float32, value=float32()[1]}
-        rate = Sub(unit, keep) {T=float32}
-        size = Shape(x) {T=float32, out_type=int32}
-        random = RandomUniform(size) {dtype=float32, T=int32, seed=0, seed2=0}
-        kept = GreaterEqual(random, rate) {T=float32}
-        mask = Cast(kept) {SrcT=bool, DstT=float32}
-        dropped = Mul(x, mask) {T=float32}
-        y = ReverseSequence(dropped, lengths) {seq_dim=1, batch_dim=0, Tlen=int32, T=float32}
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_rate_of_dropout_without_a_rank_is_a_scalar(axis, tmp_path):
+    """Old graphs have placeholders of unknown rank, and nodes after them need one.
+
+    If the examples are along axis 1, generated inputs do not fit each other.
+    """
+    text = f"""
+        x = Placeholder() {{dtype=float32, shape=(?, ?, 4)}}
+        lengths = Placeholder() {{dtype=int32, shape=(?,)}}
+        keep = Placeholder() {{dtype=float32}}
+        unit = Const() {{dtype=float32, value=float32()[1]}}
+        rate = Sub(unit, keep) {{T=float32}}
+        size = Shape(x) {{T=float32, out_type=int32}}
+        random = RandomUniform(size) {{dtype=float32, T=int32, seed=0, seed2=0}}
+        kept = GreaterEqual(random, rate) {{T=float32}}
+        mask = Cast(kept) {{SrcT=bool, DstT=float32}}
+        dropped = Mul(x, mask) {{T=float32}}
+        y = ReverseSequence(dropped, lengths) {{seq_dim={1 - axis}, batch_dim={axis}, Tlen=int32, T=float32}}
     """
     model = tmp_path / "graph.pb"
     model.write_bytes(graph_to_def(graph(text)).SerializeToString())
     assert main(["export", str(model), "-o", str(tmp_path / "m.onnx")]) == 0
     session = ort.InferenceSession(str(tmp_path / "m.onnx"), providers=["CPUExecutionProvider"])
     x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
-    feeds = {"x": x, "lengths": np.int32([2, 3]), "keep": np.array(1, np.float32)}
-    (y,) = session.run(None, feeds)
+    feeds = {"x": x.swapaxes(0, axis), "lengths": np.int32([2, 3]), "keep": np.array(1, np.float32)}
+    y = session.run(None, feeds)[0].swapaxes(0, axis)
     np.testing.assert_array_equal(y[0], x[0][[1, 0, 2]])
     np.testing.assert_array_equal(y[1], x[1][::-1])

@@ -171,6 +171,29 @@ def test_angles(tmp_path):
     np.testing.assert_allclose(session.run("z:0", {"y:0": y, "x:0": x}), np.arctan2(y, x), rtol=3e-7)
 
 
+RESIZED = """
+    x = Placeholder() {dtype=float32, shape=(?, SIZES, 3)}
+    size = Const() {dtype=int32, value=int32(2)[9, 4]}
+    scale = Const() {dtype=float32, value=float32(2)[1.75, 0.5]}
+    move = Const() {dtype=float32, value=float32(2)[0.25, -0.5]}
+    y = ScaleAndTranslate(x, size, scale, move) {T=float32, kernel_type="KERNEL", antialias=true}
+"""
+
+
+@pytest.mark.parametrize("kernel", ["lanczos5", "gaussian", "triangle"])
+def test_images_are_resized_by_products(kernel, tmp_path):
+    session = session_of(RESIZED.replace("SIZES", "5, 8").replace("KERNEL", kernel))
+    images = np.random.default_rng(0).standard_normal((2, 5, 8, 3)).astype(np.float32)
+    (answer,), (expected,) = compared(session, tmp_path, {"x": images})
+    np.testing.assert_allclose(answer, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_images_of_unknown_sizes_are_not_resized(tmp_path):
+    session = session_of(RESIZED.replace("SIZES", "?, 8").replace("KERNEL", "gaussian"))
+    with pytest.raises(tfport.CannotRun, match=r"height or width of its images is unknown; --input-shape"):
+        compared(session, tmp_path, {})
+
+
 @pytest.mark.parametrize("op", ["RandomUniform", "RandomStandardNormal"])
 def test_random_numbers_without_a_seed_are_those_of_the_engine(op, tmp_path):
     session = session_of(f"""
@@ -190,3 +213,26 @@ def test_random_numbers_of_a_seed_are_refused(tmp_path):
     """)
     with pytest.raises(tfport.CannotRun, match="its seed gives the numbers of TensorFlow's generator"):
         compared(session, tmp_path, {})
+
+
+def test_random_numbers_in_a_loop(tmp_path):
+    session = session_of("""
+        n = Placeholder() {dtype=int32, shape=()}
+        x = Placeholder() {dtype=float32, shape=(200)}
+        w = While(n, x) {T=[int32, float32], cond=@more, body=@next}
+        y = Identity(w:1) {T=float32}
+        def more(n: int32, x: float32) -> (r: bool):
+          zero = Const() {dtype=int32, value=int32()[0]}
+          go = Greater(n, zero) {T=int32}
+          return r=go
+        def next(n: int32, x: float32) -> (n1: int32, x1: float32):
+          one = Const() {dtype=int32, value=int32()[1]}
+          left = Sub(n, one) {T=int32}
+          size = Const() {dtype=int32, value=int32(1)[200]}
+          drawn = RandomUniform(size) {dtype=float32, T=int32, seed=0, seed2=0}
+          sum = AddV2(x, drawn) {T=float32}
+          return n1=left, x1=sum
+    """)
+    (answer,), _ = compared(session, tmp_path, {"n": np.array(100, np.int32), "x": np.zeros(200, np.float32)})
+    assert abs(answer.mean() - 50) < 1
+    assert 1 < answer.std() < 5

@@ -15,6 +15,7 @@ OTHERS = {
 }
 TARGETS = ("ONNX", "`.tflite`", "TensorFlow.js", "Triton", "SavedModel", "GraphDef", "Keras 3", "weights")
 WRITTEN, NOT_READ = "written", "not read"
+OTHER_ENDS = {"invalid": "invalid", "too slow": "out of time"}
 NOTHING = "has no weights"
 """Why a layer without weights has no file of weights: that is not a refusal."""
 HEAD = """# What converts to what
@@ -30,7 +31,10 @@ tfport's runtime, and a file whose outputs differ is not written. A graph is wri
 BESIDE = """
 ## Beside other converters
 
-On the same models. `-`: the converter has no entry for the format, or was not run.
+On the same models. Each converter had {seconds} CPU seconds for a model. Its file counts if ONNX Runtime or
+LiteRT loads it; it was not compared. onnx2tf got what tf2onnx wrote. Keras
+files were converted with Keras 3, and where that fails with tf-keras. `-`: the converter has no entry for the format.
+{releases}
 
 """
 WHY = """
@@ -40,6 +44,8 @@ Every refusal of the run, with what tfport said, is in `docs/evidence/export_tab
 
 """
 MOST_REASONS = 12
+MOST_SECONDS = 300
+"""As in `others.py`."""
 
 
 def write_page(document: Mapping[str, Any]) -> None:
@@ -51,11 +57,13 @@ def write_page(document: Mapping[str, Any]) -> None:
         rows.append([source, *(_counted([m["tfport"].get(target) for m in of_source]) for target in TARGETS)])
     text = HEAD.format(**document) + _table(rows)
     if document["converters"]:
-        text += BESIDE + _table(list(_beside(models, sources, document["converters"])))
+        releases = (f"{OTHERS[which][0]}: {', '.join(r)}." for which, r in document["converters"].items())
+        text += BESIDE.format(seconds=MOST_SECONDS, releases=" ".join(releases))
+        text += _table(list(_beside(models, sources, document["converters"])))
     PAGE.write_text(text + WHY + _reasons(models))
 
 
-def _beside(models: Any, sources: list[str], converters: list[str]) -> Any:
+def _beside(models: Any, sources: list[str], converters: Mapping[str, Any]) -> Any:
     known = [name for name in OTHERS if name in converters]
     yield ["from", *(cell for name in known for cell in (OTHERS[name][0], f"tfport, {OTHERS[name][1]}"))]
     for source in sources:
@@ -71,10 +79,12 @@ def _beside(models: Any, sources: list[str], converters: list[str]) -> Any:
 
 
 def _counted(records: list[Mapping[str, Any] | None]) -> str:
-    """How many were written, of those that have something to write."""
+    """How many were written, of those that have something to write, and what else happened but refusals."""
     tried = [record or {"outcome": "not tried"} for record in records]
     tried = [record for record in tried if not record.get("why", "").endswith(NOTHING)]
-    return f"{sum(record['outcome'] == WRITTEN for record in tried)} of {len(tried)}"
+    ended = [record["outcome"] for record in tried]
+    others = [f"{ended.count(o)} {words}" for o, words in OTHER_ENDS.items() if o in ended]
+    return f"{ended.count(WRITTEN)} of {len(tried)}" + (f" ({', '.join(others)})" if others else "")
 
 
 def _table(rows: list[list[str]]) -> str:

@@ -24,9 +24,8 @@ from tfport.graph.reach import needed_by
 from tfport.graph.save import save_model
 from tfport.graph.shapes import Shape
 from tfport.runtime.custom.registry import Registry
-from tfport.runtime.engines.onnx_runtime import OnnxFileEngine
 from tfport.runtime.export import OnnxOptions, island_of
-from tfport.runtime.exported_steps import lower_exported_steps
+from tfport.runtime.exported_steps import OnnxFileEngine
 from tfport.runtime.onnx.file import write_onnx
 from tfport.runtime.onnx.model import ELEMENT_TYPES
 from tfport.runtime.operand import Operand
@@ -96,7 +95,7 @@ def _program(session: Session, signature: Signature, engine: OnnxFileEngine) -> 
         for specs in (signature.inputs, signature.outputs)
     )
     program = session.program(fetches, feeds, engine=engine)
-    lower_exported_steps(program)
+    engine.complete(program)
     program.replace({step: () for step in program.steps if step.op == ASSERT})
     return program
 

@@ -17,13 +17,12 @@ from tfport.errors import CannotRun
 from tfport.formats.proto import onnx_pb2 as pb
 from tfport.graph.dtypes import BOOL, FLOAT32, DType
 from tfport.graph.model import Model, Signature
-from tfport.runtime.engines.onnx_runtime import OnnxFileEngine
 from tfport.runtime.exported_spectra import lower_spectra
 from tfport.runtime.exported_steps import (
     STATE_ADVICE,
     ExportedState,
+    OnnxFileEngine,
     bad_texts,
-    lower_exported_steps,
     state_as_ends,
 )
 from tfport.runtime.hosted import DOMAIN, DONE, OTHER_TYPES, HostedSteps
@@ -102,7 +101,7 @@ def lowered_signature(
     engine = OnnxFileEngine() if options.strings else None
     program = session.program(list(fetches.values()), list(feeds.values()), engine=engine, hosted=hosted)
     if engine is not None:
-        lower_exported_steps(program)
+        engine.complete(program)
         lower_spectra(program, session.model.graph.ops, engine)
         if texts := bad_texts(program):
             where = f"{session.model.where}: `{texts[0].name.partition('#')[0]}`"

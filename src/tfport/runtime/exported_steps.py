@@ -1,4 +1,4 @@
-"""Steps that only an exported ONNX file computes by nodes: tables, detections, random numbers, state.
+"""Steps that only an exported ONNX file computes by nodes: tables, detections, images, random numbers, state.
 
 `run` computes them on the host, which is faster and takes any bytes. In a file, a table that never changes is
 a LabelEncoder of ONNX's set of ops for classical models. A variable that a call assigns to becomes an input,
@@ -13,11 +13,15 @@ from typing import Any
 import numpy as np
 
 from tfport.graph.dtypes import FLOAT32, STRING, DType
+from tfport.runtime.engines.onnx_runtime import OnnxRuntime
+from tfport.runtime.engines.provider_kernels import ProviderKernels, has_strings
 from tfport.runtime.exported_detections import DETECTIONS, Composed
 from tfport.runtime.lower import CannotLower
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.onnx.model import ML
 from tfport.runtime.operand import Operand
+from tfport.runtime.ops.image.kernels.resize import sampled_taps
+from tfport.runtime.ops.image.resize_samples import Taps
 from tfport.runtime.ops.tables.table import StaticTable
 from tfport.runtime.program import OnnxNode, Program, Step
 from tfport.runtime.state import Variable
@@ -28,19 +32,43 @@ _ENDS = {"string": "strings", "int64": "int64s", "float32": "floats"}
 _DEFAULTS = {"string": "default_string", "int64": "default_int64", "float32": "default_float"}
 
 
-def lower_exported_steps(program: Program) -> None:
-    """Lower what is left of a program that is exported, where that is exact."""
-    changed: dict[Step, list[Step]] = {}
-    for step in program.steps:
-        if step.lowered is None and step.op in (*FINDS, *COMPOSED):
-            try:
-                nodes = _lookup(step) if step.op in FINDS else _composed(step)
-            except CannotLower as error:
-                changed[step] = [replace(step, why=str(error), effect=False)]
-            else:
-                changed[step] = [replace(step, lowered=nodes, effect=False)]
-    if changed:
-        program.replace(changed)
+class OnnxFileEngine(OnnxRuntime):
+    """ONNX Runtime as it runs an exported file: strings are text there, and the host computes nothing."""
+
+    def takes(self, node: OnnxNode) -> bool:
+        if any(node.programs) or not has_strings(node):
+            return super().takes(node)
+        return node.op in _OF_STRINGS and not _gathers_rows(node) and _KERNELS.has(node)
+
+    def complete(self, program: Program) -> None:
+        """Lower what is left of a program, where that is exact."""
+        changed: dict[Step, list[Step]] = {}
+        for step in program.steps:
+            if step.lowered is None and step.op in (*FINDS, *COMPOSED):
+                try:
+                    nodes = _lookup(step) if step.op in FINDS else _composed(step)
+                except CannotLower as error:
+                    changed[step] = [replace(step, why=str(error), effect=False)]
+                else:
+                    changed[step] = [replace(step, lowered=nodes, effect=False)]
+        if changed:
+            program.replace(changed)
+
+
+_KERNELS = ProviderKernels(strings=True)
+_OF_STRINGS = frozenset(
+    ("Cast", "Concat", "Equal", "Expand", "Gather", "GatherND", "Identity", "RegexFullMatch", "Reshape",
+     "Shape", "Size", "Slice", "Split", "Squeeze", "StringConcat", "Tile", "Transpose", "Unsqueeze", "Where")
+)  # fmt: skip
+"""The ops that were tried with strings in ONNX Runtime 1.31.1."""
+
+
+def _gathers_rows(node: OnnxNode) -> bool:
+    """Whether a node gathers more than one string by an index: ONNX Runtime 1.31.1 copies only the first."""
+    data = node.inputs[0]
+    if node.op != "Gather" or data is None:
+        return False
+    return data.rank is None or node.attrs.get("axis", 0) not in (-1, data.rank - 1)
 
 
 def _lookup(step: Step) -> list[OnnxNode]:
@@ -81,7 +109,39 @@ RANDOM: Composed = {
     "RandomUniform": _random("RandomUniformLike"),
     "RandomStandardNormal": _random("RandomNormalLike"),
 }
-COMPOSED: Composed = {**DETECTIONS, **RANDOM}
+
+
+def _scale_and_translate(
+    b: Builder,
+    images: Operand,
+    size: Operand,
+    scale: Operand,
+    translation: Operand,
+    *,
+    kernel_type: str,
+    antialias: bool,
+    **_: Any,
+) -> list[Operand]:
+    """Products with the weights of the rows and of the columns, if these do not depend on the inputs."""
+    if images.shape is None or None in images.shape[1:3]:
+        raise CannotLower("the height or width of its images is unknown; --input-shape states sizes")
+    if size.array is None or scale.array is None or translation.array is None:
+        raise CannotLower("its size, scale or translation is not constant")
+    in_size = images.shape[1:3]
+    taps = sampled_taps(in_size, size.array, scale.array, translation.array, kernel_type, antialias)
+    rows, columns = (_matrix(each, old) for each, old in zip(taps, in_size, strict=True))
+    resized = b.Einsum(b.const(rows, FLOAT32), b.cast(images, FLOAT32), equation="ph,bhwc->bpwc")
+    return [b.MatMul(b.const(columns, FLOAT32), resized)]
+
+
+def _matrix(taps: Taps, size: int | None) -> Any:
+    """The weight of each old pixel in each new one."""
+    weights = np.zeros((len(taps.at), size or 0), np.float32)
+    np.add.at(weights, (np.arange(len(taps.at))[:, None], taps.at), taps.weights)
+    return weights
+
+
+COMPOSED: Composed = {**DETECTIONS, **RANDOM, "ScaleAndTranslate": _scale_and_translate}
 
 
 def _composed(step: Step) -> list[OnnxNode]:

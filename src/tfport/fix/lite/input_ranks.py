@@ -32,7 +32,7 @@ SHAPES: Mapping[str, Mapping[int, Dims]] = {
 CHANNELS = {"Conv2D": -2, "DepthwiseConv2dNative": -2, "Conv3D": -2, "FusedBatchNorm": 0,
             "FusedBatchNormV2": 0, "FusedBatchNormV3": 0}  # fmt: skip
 """The axis of the second input whose size is the number of channels of the first."""
-SAME = frozenset(f"{kinds.COMPARED_UNARY} {kinds.OTHER_UNARY} Identity Cast".split())
+SAME = frozenset(f"{kinds.COMPARED_UNARY} {kinds.OTHER_UNARY} Identity Cast Enter".split())
 BROADCASTING = frozenset(f"{kinds.COMPARED_BROADCASTING} {kinds.OTHER_BROADCASTING}".split())
 DEEPEST = 8
 

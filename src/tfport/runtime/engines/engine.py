@@ -20,7 +20,7 @@ from tfport.runtime.onnx.least_size import ANY
 from tfport.runtime.onnx.model import OnnxModel
 from tfport.runtime.passes.islands.island_parts import IslandParts, Share
 from tfport.runtime.passes.pass_list import IslandForm, NodeForms
-from tfport.runtime.program import OnnxNode
+from tfport.runtime.program import OnnxNode, Program
 from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -103,6 +103,10 @@ class Engine(Protocol):
     def takes(self, node: OnnxNode) -> bool:
         """Whether the engine has a kernel for this node and the types of its inputs."""
         ...
+
+    def complete(self, program: Program) -> None:
+        """Lower steps of a program that only this engine has nodes for."""
+        return
 
     def engine_for(self, nodes: Sequence[OnnxNode]) -> Engine:
         """What computes these nodes, which it takes: itself, or the engine beside a device on the CPU."""

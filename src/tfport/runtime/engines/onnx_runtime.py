@@ -26,7 +26,7 @@ from tfport.runtime.engines.engine import (
 from tfport.runtime.engines.flush_denormals import CAN_FLUSH, flushed, mode_kept
 from tfport.runtime.engines.needless_optimizers import needless_optimizers
 from tfport.runtime.engines.pool_sizes import PoolWindow, check_pool_sizes, with_pool_sizes
-from tfport.runtime.engines.provider_kernels import ProviderKernels, has_strings
+from tfport.runtime.engines.provider_kernels import ProviderKernels
 from tfport.runtime.engines.session_settings import save_optimized, session_options, share, to_share
 from tfport.runtime.engines.shared_arena import shrink_arenas, use_shared_arena
 from tfport.runtime.onnx.least_size import ANY, NOT_EMPTY
@@ -53,7 +53,6 @@ LARGEST_NEED = 1 << 60
 """More bytes than any tensor has: the size that a kernel computed is negative."""
 _KERNELS = ProviderKernels()
 """Asked once per process."""
-_EXPORTED_KERNELS = ProviderKernels(strings=True)
 
 
 class OnnxRuntime(Engine):
@@ -176,30 +175,6 @@ class OnnxRuntime(Engine):
             return results[: len(wanted)]
 
         return compiled
-
-
-class OnnxFileEngine(OnnxRuntime):
-    """ONNX Runtime as it runs an exported file: strings are text there, and the host computes nothing."""
-
-    def takes(self, node: OnnxNode) -> bool:
-        if any(node.programs) or not has_strings(node):
-            return super().takes(node)
-        return node.op in _OF_STRINGS and not _gathers_rows(node) and _EXPORTED_KERNELS.has(node)
-
-
-_OF_STRINGS = frozenset(
-    ("Cast", "Concat", "Equal", "Expand", "Gather", "GatherND", "Identity", "RegexFullMatch", "Reshape",
-     "Shape", "Size", "Slice", "Split", "Squeeze", "StringConcat", "Tile", "Transpose", "Unsqueeze", "Where")
-)  # fmt: skip
-"""The ops that were tried with strings in ONNX Runtime 1.31.1."""
-
-
-def _gathers_rows(node: OnnxNode) -> bool:
-    """Whether a node gathers more than one string by an index: ONNX Runtime 1.31.1 copies only the first."""
-    data = node.inputs[0]
-    if node.op != "Gather" or data is None:
-        return False
-    return data.rank is None or node.attrs.get("axis", 0) not in (-1, data.rank - 1)
 
 
 def _run_again(run: Callable[..., Sequence[Any]], *arguments: Any) -> Sequence[Any]:

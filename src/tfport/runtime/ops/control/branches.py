@@ -56,6 +56,8 @@ def choose(
 def _branch_step(
     tracer: Tracer, name: str, op: str, condition: Operand, programs: tuple[Program, Program]
 ) -> tuple[Operand, ...]:
+    for program in programs:
+        tracer.engine.complete(program)
     effect = has_effect(programs)
     if not programs[0].results and not effect:
         return ()

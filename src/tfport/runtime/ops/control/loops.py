@@ -153,6 +153,7 @@ def add_loop(
 ) -> None:
     """Add the step of a loop whose iterations are a program: `starts` are its condition or trip count and the
     first values of what it carries."""
+    tracer.engine.complete(program)
     captured = captured_by([program])
     inputs = (*starts, *captured, *resources_used_by([program]))
     items = program.results[len(starts) :]

@@ -195,9 +195,10 @@ def _sample_taps(
     return Taps(np.clip(indices, 0, in_size - 1), weights)
 
 
-def _spans(
+def sampled_taps(
     in_size: Any, out_size: Any, scale: Any, translation: Any, kernel_type: str, antialias: bool
-) -> Any:
+) -> list[Taps]:
+    """The taps of the rows and of the columns."""
     if kernel_type not in KERNELS:
         raise RunFailed(f"unknown kernel_type {kernel_type}")
     if scale.shape != (2,) or translation.shape != (2,) or not np.all(scale > 0):
@@ -214,7 +215,7 @@ def _spans(
 @host("ScaleAndTranslate")
 def scale_and_translate(images, size, scale, translation, *, kernel_type, antialias):
     out_size = checked_size(images, size)
-    rows, columns = _spans(images.shape[1:3], out_size, scale, translation, kernel_type, antialias)
+    rows, columns = sampled_taps(images.shape[1:3], out_size, scale, translation, kernel_type, antialias)
     return mix(images.astype(np.float32), rows, columns)
 
 
@@ -226,5 +227,5 @@ def scale_and_translate_grad(grads, original_image, scale, translation, *, kerne
             f"found shapes {list(grads.shape)} and {list(original_image.shape)}"
         )
     in_size = original_image.shape[1:3]
-    rows, columns = _spans(in_size, grads.shape[1:3], scale, translation, kernel_type, antialias)
+    rows, columns = sampled_taps(in_size, grads.shape[1:3], scale, translation, kernel_type, antialias)
     return spread(spread(grads, rows, 1, in_size[0]), columns, 2, in_size[1])
