@@ -10,8 +10,8 @@
 `compare` asks the original in the TensorFlow of a Python whose interpreter has the Flex delegate, for files
 with Flex ops; LiteRT, beside tfport, runs the others.
 
-Each conversion is a process of its own, whose time and peak memory are measured. `tools/lite_export_draw.toml`
-lists the models of the newest draw. docs/evidence/lite_export.json has the results, also of earlier draws.
+Each conversion is a process of its own, whose time and peak memory are measured. The models of the newest
+draw are in `tools/lite_export_draw.toml`; docs/evidence/lite_export.json has the results of all draws.
 """
 
 from __future__ import annotations
