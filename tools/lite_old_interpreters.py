@@ -5,7 +5,8 @@
 
 The models are recorded ones and, for tflite-runtime, those of published packages (`tools/real_models.py`).
 The comparison is that of every export, with the outputs of the model in tfport's runtime:
-docs/evidence/lite_old_interpreters.json. `tfport.fix.tried_releases` lists the releases that ran files.
+docs/evidence/lite_old_interpreters.json; what is recorded there is not run again.
+`tfport.fix.tried_releases` lists the releases that ran files.
 """
 
 from __future__ import annotations
@@ -25,11 +26,19 @@ RECORDED = (
 )  # fmt: skip
 PUBLISHED = (
     "bilimusic-0.1.2/bilimusic/models/LapSRN_x2.pb",
+    "brainhance-0.0.1/brainhance/saved_models/Brain_Tumor",
     "brainhance-0.0.1/brainhance/saved_models/dHCP",
+    "cvlab-keras-1.1/cvlab_keras/models/MNIST_model.h5",
+    "deepcoil-2.0.2/deepcoil/weights/seq_5.h5",
     "deepextractor-0.1.4/deepextractor/assets/cdvgan",
+    "deepglow-1.1.0/DeepGlow/data/model-ism-final.hdf5",
+    "digitsclassifier-2.1.0/digitsclassifier/models/digit_classifier_model.keras",
     "ethome-ml-0.6.2/ethome/features/pretrained_models/task1_model_fold_0/the_model",
     "iris-emotion-0.2.0/iris_emotion/SA_Model_Final_v8",
+    "lstm-anomaly-tool-0.1.4/lstm_anomaly_tool/model.h5",
     "nijiflow-0.1.0/nijiflow/models/nijinet_v1_1.0_224.graphdef.pb",
+    "pyapetnet-1.5.6/pyapetnet/trained_models/S1_osem_b10_fdg",
+    "repositories/AILab-FOI+AILunarLander/saved_model",
     "timestamp2vec-1.0.0/timestamp2vec/encoder_VAE",
     "ultrastar-pitch-0.81/ultrastar_pitch/binaries/tf2_256_96_12_astft_pca.model",
 )
@@ -88,6 +97,8 @@ def run(python: str) -> None:
     ).stdout.split()[0]
     for name, path in models(release.partition("==")[0]).items():
         results = json.loads(DATA.read_text()) if DATA.exists() else {}
+        if release in results.get(name, {}):
+            continue
         results.setdefault(name, {})[release] = found = outcome(path, release, python)
         DATA.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n")
         print(name, release, found, flush=True)

@@ -20,7 +20,7 @@ import random
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -38,10 +38,18 @@ from tritonclient.utils import InferenceServerException, np_to_triton_dtype
 
 import real_models
 import tfport
-from tfport.fix.certify.trials import TrialBuilder
+from tfport.fix.certify.compare import Tolerance
+from tfport.fix.certify.model_pair import both_sides
+from tfport.fix.certify.outcomes import OutcomeComparer
+from tfport.fix.certify.runners import OwnSession, TrialOutcome
+from tfport.fix.certify.trial_plan import TrialPlan
+from tfport.fix.certify.trials import Trial, nudged_trial
+from tfport.fix.certify.verification import ALIKE, Verification
 from tfport.fix.export import saved_with
 from tfport.fix.options import FixOptions
 from tfport.graph.model import Model
+from tfport.runtime.engines.rounded_model import RoundedRuntime
+from tfport.startup.dataclass import replace
 
 MOST_SECONDS, MOST_CALLS, MOST_OF_A_PACKAGE, AT_ONCE = 600, 10, 2, 16
 RTOL, ATOL = 1e-3, 1e-4
@@ -157,15 +165,15 @@ def config_problems(folder: Path) -> Iterator[str]:
 def called(server: TritonServer, name: str, model: Model, signature: str, batch: int) -> dict[str, Any]:
     """What became of the calls."""
     answer = tfport.Session(model).signature(signature)
-    count, refused, last = 0, 0, None
-    for inputs in trials(model, signature):
+    count, refused, last, calls = 0, 0, None, Calls(model, signature)
+    for trial in calls.trials():
         for client, kind in ((server.http, tritonclient.http), (server.grpc, tritonclient.grpc)):
             try:
-                expected = answer(**inputs)
+                expected = answer(**trial.inputs)
             except tfport.Error:
                 expected = None
             try:
-                outputs = asked(client, kind, name, inputs)
+                outputs = asked(client, kind, name, trial.inputs)
             except InferenceServerException as error:
                 if expected is None:
                     refused += 1
@@ -173,12 +181,13 @@ def called(server: TritonServer, name: str, model: Model, signature: str, batch:
                 return {"answers": f"{kind.__name__}: call {count + 1}: refused: {str(error)[:300]}"}
             if expected is None:
                 return {"answers": f"{kind.__name__}: call {count + 1}: answered what tfport refuses"}
-            if different := differences(outputs, expected):
-                return {"answers": f"{kind.__name__}: call {count + 1}: wrong: {different}"}
-            last = inputs
+            calls.add(trial, outputs, expected, f"{kind.__name__}: call {count + 1}")
+            last = trial.inputs
         count += expected is not None
         if count == MOST_CALLS:
             break
+    if wrong := calls.wrong():
+        return {"answers": wrong}
     said: dict[str, Any] = {"answers": f"same, {count} inputs" if count else "not compared"}
     if refused:
         said["refused as tfport does"] = refused
@@ -207,14 +216,42 @@ def at_once(server: TritonServer, name: str, inputs: Arrays, expected: Arrays) -
     return f"wrong: {wrong[0]}" if wrong else f"same, {len(chosen)} requests; {ran} in all"
 
 
-def trials(model: Model, signature: str) -> Iterator[Arrays]:
-    builder = TrialBuilder(model, model.signatures[signature])
-    first, more = builder.sizings()
-    for sizing in (*first, *more):
-        for profile in builder.profiles():
-            trial = builder.trial(sizing, profile)
+class Calls:
+    """The trials of a signature, with the answers of the server and of tfport."""
+
+    def __init__(self, model: Model, signature: str) -> None:
+        self._side, _ = both_sides(model, model, [signature], ())
+        self._signature = signature
+        self._called: list[tuple[Trial, Arrays, Arrays]] = []
+        self._first_wrong = ""
+
+    def trials(self) -> Iterator[Trial]:
+        """Finite inputs that the model accepts, or the first of those that it refuses."""
+        session = OwnSession(self._side, None)
+        plan = TrialPlan(self._side, session.ask, [], Verification([self._signature]), session.words())
+        for trial, _ in plan.trials():
             if trial.finite and trial.inputs:
-                yield trial.inputs
+                yield trial
+
+    def add(self, trial: Trial, outputs: Arrays, expected: Arrays, call: str) -> None:
+        self._called.append((replace(trial, name=call), outputs, expected))
+        if not self._first_wrong and (different := differences(outputs, expected)):
+            self._first_wrong = f"{call}: wrong: {different}"
+
+    def wrong(self) -> str:
+        """The first call whose answers differ, unless they do by rounding errors that the model amplifies."""
+        if not self._first_wrong:
+            return ""
+        verification = Verification([self._signature])
+        comparer = OutcomeComparer(verification, Tolerance(rtol=RTOL, part=ATOL))
+        trials, outputs, expected = zip(*self._called, strict=True)
+        sides = [[TrialOutcome(each) for each in side] for side in (expected, outputs)]
+        comparer.compare("server", "tfport", trials, sides[0], [sides[1]], lambda _: [], self._rounded)
+        return "" if verification.verdict == ALIKE else self._first_wrong
+
+    def _rounded(self, number: int, trials: Sequence[Trial]) -> list[TrialOutcome]:
+        session = OwnSession(self._side, None, RoundedRuntime(number))
+        return [session.ask(nudged_trial(trial, number)) for trial in trials]
 
 
 def reshaped(client: Any, name: str) -> set[str]:
@@ -269,7 +306,7 @@ def main() -> None:
     parser.add_argument("count", type=int)
     parser.add_argument("models", nargs="*")
     parser.add_argument("--records", type=Path, default=Path("triton.json"))
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()
     records = json.loads(args.records.read_text()) if args.records.exists() else {}
     for source in (*drawn(args.seed, args.count), *args.models):
         try:

@@ -64,3 +64,9 @@ def test_the_search_ends(shape):
     sizes = FittingSizes(TrialBuilder(model, select_signature(model)))
     assert not [sizing for sizing in sizes.usual if sizes.fit(sizing)]
     assert not list(sizes.larger())
+
+
+def test_unusual_sizes_have_few_elements():
+    model = frozen("x = Placeholder() {dtype=int32, shape=(?, ?)}\ny = Identity(x) {T=int32}")
+    sizes = FittingSizes(TrialBuilder(model, select_signature(model)))
+    assert max(sizing.rows * sizing.other for sizing in sizes.unusual) == 4000

@@ -1,35 +1,42 @@
 """Compare what a runner answered for the rewritten model with what was expected, trial by trial.
 
 A model may amplify rounding errors, usually with large inputs, until they are beyond any tolerance. Then its
-own outputs change as much if its inputs change in the last bit. A difference of that size is not counted, if
-it is small beside the numbers of the output, or most trials agree without it.
+own outputs change as much if its sums round otherwise and its inputs change in the last bit. Such a
+difference is not counted if it is small beside the numbers of the output, and each element that differs is
+one that changes; or if most trials agree without it, and as many elements change as much.
 """
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfport.fix.certify.compare import OutputDifference, Tolerance, compare
+from tfport.fix.certify.compare import OutputDifference, Tolerance, compare, is_float
 from tfport.fix.certify.failed_trial import FailedTrial
 from tfport.fix.certify.runners import TrialOutcome
 from tfport.fix.certify.trials import Trial
 from tfport.fix.certify.verification import AnswerComparison, Verification, over_runs
-from tfport.startup.dataclass import replace
+from tfport.startup.dataclass import dataclass, field, replace
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 RunAgain = Callable[[Trial], list[TrialOutcome]]
 """Runs the original on a trial in two new sessions; none if it has nothing that could answer otherwise."""
 
-
-Nudged = Callable[[Trial], list[TrialOutcome]]
-"""Runs the original with inputs that are changed in the last bit; none if that says nothing."""
-ROUNDING = 32.0
-"""Rounding errors are larger by up to this factor than those of the inputs alone: four deviations, and what
-`rounded_model` measured for sums, a part of the root of the number of products; here three thousand."""
+Rounded = Callable[[int, Sequence[Trial]], list[TrialOutcome]]
+"""Runs the original on trials so that it rounds otherwise, another way for each number; none if that says
+nothing."""
+FACTOR = 4.0
+"""How much more may differ than what rounding changes in a few runs: three times the deviation of such
+changes, and the root of 2 for two runtimes that round."""
+FEWEST, MOST = 2, 8
+"""How often the original is run so; more than the fewest times if that may explain what is left."""
+MOST_LEFT = 0.25
+"""It may if at most this part of the elements that differ is left."""
 SMALL = 1e-3
 """The part of the largest number of an output up to which rounding errors are small."""
 MOST_UNSTABLE = 3
@@ -52,19 +59,43 @@ class OutcomeComparer:
         expected: Sequence[TrialOutcome],
         runs: Sequence[Sequence[TrialOutcome]],
         again: RunAgain,
-        nudged: Nudged = lambda trial: [],
+        rounded: Rounded = lambda number, trials: [],
     ) -> None:
         """Compare all outputs of each run; `again` runs the original twice more, to find random outputs."""
         for signature in self.verification.signatures:
             comparisons = []
             finite = sum(trial.signature == signature and trial.finite for trial in trials)
-            rounding = _RoundingErrors(nudged, finite // MOST_UNSTABLE)
+            differing = list(self._differing(signature, trials, expected, runs))
+            rounding = _RoundingErrors(rounded, differing, finite // MOST_UNSTABLE)
             for answers in runs:
                 comparisons.append(comparison := AnswerComparison(signature, runner, reference))
                 for trial, answer, wanted in zip(trials, answers, expected, strict=True):
                     if trial.signature == signature and answer.ran and wanted.ran:
                         self._add(comparison, trial, answer, wanted, again, rounding)
             self.verification.comparisons.append(over_runs(comparisons))
+
+    def _differing(
+        self,
+        signature: str,
+        trials: Sequence[Trial],
+        expected: Sequence[TrialOutcome],
+        runs: Sequence[Sequence[TrialOutcome]],
+    ) -> Iterator[_Differing]:
+        """The outputs of finite trials of a signature that are beyond the tolerance, in any of the runs."""
+        for answers in runs:
+            so_far: dict[str, OutputDifference] = {}
+            for trial, answer, wanted in zip(trials, answers, expected, strict=True):
+                if trial.signature != signature or not trial.finite or not answer.outputs:
+                    continue
+                for name, array in (wanted.outputs or {}).items():
+                    tolerance, usual = (
+                        self.tolerance_of(signature, name),
+                        so_far.get(name, OutputDifference()),
+                    )
+                    difference = compare(answer.outputs[name], array, tolerance, usual)
+                    so_far[name] = usual + difference
+                    if difference.worst is not None and is_float(np.asarray(array).dtype):
+                        yield _Differing(trial, name, answer.outputs[name], array, difference)
 
     def agree(
         self, trials: Sequence[Trial], expected: Sequence[TrialOutcome], answers: Sequence[TrialOutcome]
@@ -108,7 +139,7 @@ class OutcomeComparer:
                 continue
             if self._is_random(comparison, trial, name, again):
                 comparison.random.append(name)
-            elif trial.finite and rounding.explain(comparison, trial, name, difference, wanted):
+            elif trial.finite and rounding.explain(comparison, trial, name, difference):
                 difference = replace(difference, beyond=0, worst=None)
             elif trial.finite:
                 _keep_worst(comparison, replace(failed, output=name, difference=difference))
@@ -133,46 +164,86 @@ class OutcomeComparer:
         return not compare(first[name], second[name], self.tolerance_of(trial.signature, name)).alike
 
 
+@dataclass(slots=True)
+class _Differing:
+    """An output that is beyond the tolerance in a trial, and what rounding changes in it."""
+
+    trial: Trial
+    name: str
+    answer: Any
+    wanted: Any
+    difference: OutputDifference
+    changes: NDArray[Any] | float = field(default=0.0)
+    """By how much each element changes at most if the original rounds otherwise."""
+
+    def add(self, outcome: TrialOutcome) -> None:
+        """What changes in one more run of the original."""
+        if outcome.outputs is not None and np.shape(outcome.outputs[self.name]) == np.shape(self.wanted):
+            change = self._excess(outcome.outputs[self.name])
+            self.changes = np.maximum(self.changes, np.where(np.isfinite(change), change, 0.0))
+
+    def left(self) -> float:
+        """The part of the elements beyond the tolerance that rounding does not explain.
+
+        A small difference comes from the element itself. A large one may be a jump, of whichever elements are
+        near it: their number and how far they jump count.
+        """
+        excess = self._excess(self.answer)
+        changes = np.broadcast_to(self.changes, excess.shape)
+        if _is_large(self.difference):
+            excess, changes = (np.sort(array, axis=None)[::-1] for array in (excess, changes))
+        beyond = excess > 1
+        return float(np.count_nonzero(excess[beyond] > FACTOR * changes[beyond]) / np.count_nonzero(beyond))
+
+    def _excess(self, answer: Any) -> NDArray[Any]:
+        """The difference of each element, divided by the tolerance."""
+        exact = np.complex128 if np.asarray(self.wanted).dtype.kind == "c" else np.float64
+        a, b = (np.asarray(array).astype(exact) for array in (answer, self.wanted))
+        with np.errstate(all="ignore"):
+            apart = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, np.abs(a - b))
+            size = np.where(np.isfinite(b), np.abs(b), 0.0)
+            excess = apart / (self.difference.atol + self.difference.rtol * size)
+        return np.where(np.isnan(excess), np.inf, excess)
+
+
 class _RoundingErrors:
     """Tells rounding errors that a model amplifies from other differences."""
 
-    def __init__(self, nudged: Nudged, most: int) -> None:
-        self._nudged = nudged
+    def __init__(self, rounded: Rounded, differing: Sequence[_Differing], most: int) -> None:
         self._most = most
-        self._outcomes: dict[str, list[TrialOutcome]] = {}
         self._large: Counter[str] = Counter()
+        _run_rounded(rounded, differing)
+        left = {(each.trial.name, each.name) for each in differing if each.left()}
+        self._explained = {(each.trial.name, each.name) for each in differing} - left
 
     def explain(
-        self,
-        comparison: AnswerComparison,
-        trial: Trial,
-        name: str,
-        difference: OutputDifference,
-        wanted: Any,
+        self, comparison: AnswerComparison, trial: Trial, name: str, difference: OutputDifference
     ) -> bool:
         """Whether a difference may be one of rounding; the trial is noted."""
-        is_large = difference.absolute > SMALL * difference.largest
-        if difference.problem or difference.worst is None or (is_large and self._large[name] >= self._most):
-            return False
-        if trial.name not in self._outcomes:
-            self._outcomes[trial.name] = self._nudged(trial)
-        answers = [o.outputs[name] for o in self._outcomes[trial.name] if o.outputs is not None]
-        largest = max((_excess(answer, wanted, difference) for answer in answers), default=0.0)
-        if not difference.worst.excess <= ROUNDING * largest or math.isinf(largest):
+        is_large = _is_large(difference)
+        if (trial.name, name) not in self._explained or (is_large and self._large[name] >= self._most):
             return False
         self._large[name] += is_large
         comparison.unstable.setdefault(name, []).append(trial.name)
         return True
 
 
-def _excess(answer: Any, wanted: Any, difference: OutputDifference) -> float:
-    """The largest difference of two outputs, divided by the tolerance; it may be less than one."""
-    if isinstance(wanted, tuple) or np.shape(answer) != np.shape(wanted):
-        return 0.0
-    exact = np.complex128 if np.asarray(wanted).dtype.kind == "c" else np.float64
-    a, b = (np.asarray(array).astype(exact) for array in (answer, wanted))
-    excess = np.abs(a - b) / (difference.atol + difference.rtol * np.abs(b))
-    return float(np.nanmax(excess, initial=0.0))
+def _run_rounded(rounded: Rounded, differing: Sequence[_Differing]) -> None:
+    """Run the original on trials so that it rounds otherwise, until that explains what differs in them."""
+    for number in range(MOST):
+        trials = {each.trial.name: each.trial for each in differing}
+        outcomes = rounded(number, list(trials.values())) if trials else []
+        if not outcomes:
+            return
+        by_trial = dict(zip(trials, outcomes, strict=True))
+        for each in differing:
+            each.add(by_trial[each.trial.name])
+        if number + 1 >= FEWEST:
+            differing = [each for each in differing if 0 < each.left() <= MOST_LEFT]
+
+
+def _is_large(difference: OutputDifference) -> bool:
+    return difference.absolute > SMALL * difference.largest
 
 
 def _keep_worst(comparison: AnswerComparison, failed: FailedTrial) -> None:

@@ -16,6 +16,7 @@ from tfport.fix.certify.trials import Trial
 from tfport.graph.model import Model, Signature
 from tfport.runtime.composite import flatten_inputs, pack_outputs
 from tfport.runtime.custom.registry import Registry
+from tfport.runtime.engines.engine import Engine
 from tfport.runtime.freed_memory import return_freed_memory
 from tfport.runtime.session import Session
 from tfport.startup.dataclass import dataclass, field
@@ -55,13 +56,15 @@ class RunnerResult:
 class OwnSession:
     """tfport's runtime with one side loaded."""
 
-    def __init__(self, side: ModelSide, registry: Registry | None) -> None:
+    def __init__(
+        self, side: ModelSide, registry: Registry | None, engine: str | Engine = "onnxruntime"
+    ) -> None:
         self.side = side
         self.registry = registry
         self.why = ""
         self._session: Session | None = None
         try:
-            self._session = Session(side.model, registry=registry)
+            self._session = Session(side.model, registry=registry, engine=engine)
         except Error as error:
             self.why = str(error)
 

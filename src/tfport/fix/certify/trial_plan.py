@@ -150,7 +150,7 @@ def _says_something(outputs: Mapping[str, Any] | None) -> bool:
 # positions or a slice that cuts off the ends of a sequence: the size grows until every window fits.
 
 MOST_ELEMENTS = 1 << 21
-"""The most elements of all inputs together for a size that is searched."""
+"""The most elements of all inputs together for a size that is unusual, or searched."""
 LARGE, MOST_LARGE_ROWS = 1 << 14, 3
 """Trials with this many elements in a row take long, so they have few rows."""
 FINE = 4
@@ -162,7 +162,8 @@ class FittingSizes:
 
     def __init__(self, builder: TrialBuilder) -> None:
         self.builder = builder
-        self.usual, self.unusual = builder.sizings()
+        self.usual, unusual = builder.sizings()
+        self.unusual = [sizing for sizing in unusual if self._elements(sizing) <= MOST_ELEMENTS]
         if self.usual and self.is_large(self.usual[0]):
             self.usual = [sizing for sizing in self.usual if sizing.rows <= MOST_LARGE_ROWS]
         self.windows = WindowSizes(builder.model, builder.signature)

@@ -227,7 +227,7 @@ class Verification:
                 listed = ", ".join(f"`{trial}`" for trial in inputs)
                 yield (
                     f"{signature}: {name} differs with inputs {listed} ({runner}) by rounding errors: the "
-                    "original changes about as much if its inputs change in the last bit"
+                    "original changes about as much if its last bits do"
                 )
             if comparison.only_rewritten_answers:
                 trials = count(len(comparison.only_rewritten_answers), "input")

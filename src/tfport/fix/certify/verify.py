@@ -118,7 +118,6 @@ class _Verifier:
         self.registry = registry
         self.progress = progress
         self.trials: list[Trial] = []
-        self._nudged: OwnSession | None = None
         self.references: dict[str, list[TrialOutcome]] = {}
         """The outcomes of the original for all trials, by runner."""
         for signature in self.before.signatures.values():
@@ -197,8 +196,8 @@ class _Verifier:
         again = self._ask_own_in_turn if own else lambda trial: self._ask_twice(runner, trial)
         answers = [result.outcomes for result in results]
         expected = self.references[reference]
-        nudged = self._ask_nudged if reference == own_name() else lambda trial: []
-        self.comparer.compare(runner.name, reference, self.trials, expected, answers, again, nudged)
+        rounded = self._ask_rounded if reference == own_name() else lambda number, trials: []
+        self.comparer.compare(runner.name, reference, self.trials, expected, answers, again, rounded)
 
     def _reference_for(self, runner: OtherRunner, original: RunnerResult) -> str | None:
         """The runner of the original to compare with: the same, unless a target reads it otherwise.
@@ -243,13 +242,16 @@ class _Verifier:
             return []
         return [OwnSession(self.before, self.registry).ask(trial) for _ in range(2)]
 
-    def _ask_nudged(self, trial: Trial) -> list[TrialOutcome]:
-        """The original with inputs that are changed in the last bit, twice."""
+    def _ask_rounded(self, number: int, trials: Sequence[Trial]) -> list[TrialOutcome]:
+        """The original with sums that round otherwise, and inputs that are changed in the last bit."""
+        from tfport.runtime.engines.rounded_model import RoundedRuntime  # few comparisons need it
+
         if not _is_repeatable(self.before):
             return []
-        if self._nudged is None:
-            self._nudged = OwnSession(self.before, self.registry)
-        return [self._nudged.ask(nudged_trial(trial, seed)) for seed in range(2)]
+        session = OwnSession(self.before, self.registry, RoundedRuntime(number))
+        outcomes = [session.ask(nudged_trial(trial, number)) for trial in trials]
+        session.release_memory()
+        return outcomes
 
     def _ask_own_in_turn(self, trial: Trial) -> list[TrialOutcome]:
         """For a runner whose generators do not go on from one trial to the next, as those of a session do."""

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfport.formats.proto import onnx_pb2 as pb
+from tfport.runtime.engines.engine import NO_HINTS, Compiled, IslandHints
+from tfport.runtime.engines.onnx_runtime import OnnxRuntime
 from tfport.runtime.program import ONNX_TYPES
 
 if TYPE_CHECKING:
@@ -26,6 +28,24 @@ PART_OF_ROOT = 0.14
 LAST_BIT = 0.72 * 2.0**-23
 """The last bit of a float32, as a part of the number: between 2^-24 and 2^-23."""
 _FLOAT = ONNX_TYPES["float32"]
+
+
+class RoundedRuntime(OnnxRuntime):
+    """ONNX Runtime with islands that round otherwise, another way for each seed."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        self._seed = seed
+
+    def compile(
+        self,
+        model: bytes,
+        weights: Mapping[str, NDArray[Any]],
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        hints: IslandHints = NO_HINTS,
+    ) -> Compiled:
+        return super().compile(*rounded_model(model, weights, self._seed), inputs, outputs, hints)
 
 
 def rounded_model(
