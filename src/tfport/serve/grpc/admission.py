@@ -28,8 +28,11 @@ class AdmissionInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
 
     1. calls are answered as usual until no more arrive, or for at most a second;
     2. new calls are refused with UNAVAILABLE, while those in progress are answered, or cut off when their
-       time is over; if there were any, until no more arrive, as in the first step;
-    3. `GrpcListener` closes the sockets, so that the shutdown has nothing left to cancel.
+       time is over;
+    3. if calls still arrive, they wait, until there are no more, as in the first step: a client that calls
+       again whenever it is refused has a call that waits;
+    4. `GrpcListener` refuses these and closes the sockets, at once, so that no client calls in between and
+       the shutdown has nothing left to cancel.
     """
 
     def __init__(self, most_calls: int, observers: Observers) -> None:
@@ -39,6 +42,9 @@ class AdmissionInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         self._begun = 0
         self._refuses = self._cuts_off = False
         self._idle = asyncio.Event()
+        self._late: set[asyncio.Task[Any]] = set()
+        self._refuses_late = asyncio.Event()
+        self._refuses_late.set()
 
     async def intercept_service(self, continuation: Callable[[Any], Awaitable[Any]], details: Any) -> Any:
         """Return the handler of a call, or one that refuses it."""
@@ -50,15 +56,12 @@ class AdmissionInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         if handler.response_streaming or method.startswith(f"/{HEALTH}/"):
             return handler
         if self._refuses:
+            _track(self._late, self._late.discard)
             return self._refusal(method, StatusCode.UNAVAILABLE, LATE, STOPPING)
         if len(self._calls) >= self._most:
             message = f"Too many requests: {self._most} are already in progress"
             return self._refusal(method, StatusCode.RESOURCE_EXHAUSTED, message)
-        # the task of a call ends when its status has been sent or its client has left
-        task = asyncio.current_task()
-        assert task is not None
-        self._calls.add(task)
-        task.add_done_callback(self._ended)
+        _track(self._calls, self._ended)
         return self._interruptible(method, handler)
 
     @property
@@ -69,9 +72,9 @@ class AdmissionInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         """Answer the calls that were received, for at most `grace` seconds, and refuse further ones."""
         try:
             async with asyncio.timeout(grace):
-                await until_quiet(lambda: self._begun)
+                is_quiet = await until_quiet(lambda: self._begun)
                 self._refuses = True
-                if not self._calls:
+                if is_quiet and not self._calls:
                     return
                 while self._calls:
                     self._idle.clear()
@@ -82,7 +85,14 @@ class AdmissionInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
                 task.cancel()
             if self._calls:
                 await asyncio.wait(self._calls, timeout=LONGEST)
+        self._refuses_late.clear()
         await until_quiet(lambda: self._begun)
+
+    async def refuse_late(self) -> None:
+        """Refuse the calls that wait; return when all clients have their status."""
+        self._refuses_late.set()
+        if self._late:
+            await asyncio.wait(self._late, timeout=LONGEST)
 
     def _interruptible(self, method: str, handler: Any) -> Any:
         """Return the handler of a method whose calls can be cut off."""
@@ -109,7 +119,17 @@ class AdmissionInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         self._idle.set()
 
     def _refusal(self, method: str, code: StatusCode, message: str, reason: str = "") -> Any:
-        return refusal(code, message, method=method, observers=self._observers, reason=reason)
+        return refusal(
+            code, message, method=method, observers=self._observers, reason=reason, after=self._refuses_late
+        )
+
+
+def _track(tasks: set[asyncio.Task[Any]], ended: Callable[[asyncio.Task[Any]], None]) -> None:
+    """Add the task of a call, which ends when its status has been sent or its client has left."""
+    task = asyncio.current_task()
+    assert task is not None
+    tasks.add(task)
+    task.add_done_callback(ended)
 
 
 _INFERENCE = "/inference.GRPCInferenceService"
@@ -136,12 +156,23 @@ class TokenInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
 
 
 def refusal(
-    code: StatusCode, message: str, *, method: str, observers: Observers, reason: str = ""
+    code: StatusCode,
+    message: str,
+    *,
+    method: str,
+    observers: Observers,
+    reason: str = "",
+    after: asyncio.Event | None = None,
 ) -> grpc.RpcMethodHandler:
-    """Return a handler that refuses a call before its message is read; the reason is the code by default."""
+    """Return a handler that refuses a call before its message is read; the reason is the code by default.
+
+    `after`: not before this event.
+    """
 
     async def refuse(requests: AsyncIterator[Any], context: Any) -> None:
         observers.refused(method, reason or reason_of(code), context.peer())
+        if after is not None:
+            await after.wait()
         await context.abort(getattr(grpc.StatusCode, code.name), message)
 
     return grpc.stream_unary_rpc_method_handler(refuse)
