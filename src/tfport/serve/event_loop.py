@@ -33,7 +33,7 @@ async def offload(size: int, work: Callable[..., Answer], *args: Any) -> Answer:
 
 
 async def until_quiet(count: Callable[[], int]) -> bool:
-    """Wait until the number of requests that have begun stays the same for a moment; return whether it did."""
+    """Wait until the number of begun requests stays the same for a moment; return whether it did."""
     quiet, seen = 0, count()
     for _ in range(round(LONGEST / _TICK)):
         await asyncio.sleep(_TICK)

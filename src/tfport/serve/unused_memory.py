@@ -28,7 +28,7 @@ GROWTH = 64 << 20
 HEAP_GROWTH = 16 << 20
 """Bytes that the C library may keep."""
 MOST_CHECKS = 3
-"""Checks of everything after which it is asked again: what runs needed when it was asked last may be free now."""
+"""Checks of everything after which it is asked again: what runs needed when it was asked may be free now."""
 IDLE_SECONDS = 0.2
 """Processor time between two checks of a server that answers nothing."""
 _STATUS = Path("/proc/self/status")

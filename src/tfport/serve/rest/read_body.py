@@ -46,7 +46,7 @@ async def read_body(request: web.Request, options: RestOptions) -> Body:
                     if seconds:
                         limit.reschedule(started + seconds + progress / SLOWEST)
                 turn += len(chunk)
-                if turn >= LARGE:  # aiohttp decompresses while it is read: there is always more, without waiting
+                if turn >= LARGE:  # aiohttp decompresses as it is read: there is more without waiting
                     await asyncio.sleep(0)
                     turn = 0
         connection.end_body()
