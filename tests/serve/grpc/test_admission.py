@@ -195,3 +195,26 @@ def test_calls_that_wait_long_for_a_busy_server_are_answered(seconds, answered):
         channel.close()
 
     with_port(test, GrpcOptions(port=0, channel_arguments={} if answered else limit))
+
+
+@pytest.mark.parametrize("seconds", [0, 3600])
+def test_clients_that_do_not_read_their_answers_make_room_for_others(monkeypatch, seconds):
+    """Their flow control window is never opened, so the answers cannot be sent."""
+    monkeypatch.setattr(admission, "UNREAD_SECONDS", seconds)
+
+    async def test(port: Port) -> None:
+        channel = RawChannel(port.port, window=0)
+        for _ in range(4):
+            channel.send_call(PREDICT, HALF_BYTES)
+        channel.wait_until_received()
+        await until(lambda: port.front.calls_in_progress == 4)
+        codes = [await code_of(port, HALF)]
+        while codes[-1] is not StatusCode.OK and len(codes) < (20 if seconds else 2_000):
+            await asyncio.sleep(0.02)  # until their answers are there
+            codes.append(await code_of(port, HALF))
+        assert codes[-1] is (StatusCode.RESOURCE_EXHAUSTED if seconds else StatusCode.OK)
+        assert port.front.calls_in_progress <= 4
+        channel.close()
+        await until(lambda: not port.front.calls_in_progress)
+
+    with_port(test, GrpcOptions(port=0, most_calls=4))

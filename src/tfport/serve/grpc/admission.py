@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from time import monotonic
 from typing import Any
 
 import grpc
@@ -17,10 +18,15 @@ from tfport.serve.status import StatusCode
 
 LATE = "the server is stopping"
 CUT_OFF = "the server has stopped before the call ended"
+UNREAD_SECONDS = 10.0
+"""How long a client may take to read its answer if other calls need its place."""
 
 
 class AdmissionInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
     """Admits calls of known methods, within a limit, until the server stops.
+
+    A client that does not read its answer, as it never opens HTTP/2's flow control window, keeps its place only
+    while no other call needs it.
 
     Stopping must not lose a call: what was received is answered, and what comes later is refused. gRPC's own
     shutdown cancels every call that its library has received but not yet passed to Python, and clients do not
@@ -38,6 +44,8 @@ class AdmissionInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
     def __init__(self, most_calls: int, observers: Observers) -> None:
         self._most, self._observers = most_calls, observers
         self._calls: set[asyncio.Task[Any]] = set()
+        self._answered: dict[asyncio.Task[Any], float] = {}
+        """Since when calls wait for their client to read the answer, longest first."""
         self._handlers: dict[str, tuple[Any, Any]] = {}
         self._begun = 0
         self._refuses = self._cuts_off = False
@@ -58,7 +66,7 @@ class AdmissionInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         if self._refuses:
             _track(self._late, self._late.discard)
             return self._refusal(method, StatusCode.UNAVAILABLE, LATE, STOPPING)
-        if len(self._calls) >= self._most:
+        if len(self._calls) >= self._most and not self._make_room():
             message = f"Too many requests: {self._most} are already in progress"
             return self._refusal(method, StatusCode.RESOURCE_EXHAUSTED, message)
         _track(self._calls, self._ended)
@@ -104,7 +112,9 @@ class AdmissionInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
 
         async def answer(data: bytes, context: Any) -> bytes:
             try:
-                return await handler.unary_unary(data, context)  # type: ignore[no-any-return]
+                answered: bytes = await handler.unary_unary(data, context)
+                self._answered[asyncio.current_task()] = monotonic()  # type: ignore[index]
+                return answered
             except asyncio.CancelledError:
                 if self._cuts_off:
                     await context.abort(grpc.StatusCode.UNAVAILABLE, CUT_OFF)
@@ -114,8 +124,18 @@ class AdmissionInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         self._handlers[method] = handler, interruptible
         return interruptible
 
+    def _make_room(self) -> bool:
+        """End the call that has waited longest for its client to read the answer, if it waits too long."""
+        task, since = next(iter(self._answered.items()), (None, 0.0))
+        if task is None or monotonic() - since <= UNREAD_SECONDS:
+            return False
+        task.cancel()
+        self._ended(task)
+        return True
+
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self._calls.discard(task)
+        self._answered.pop(task, None)
         self._idle.set()
 
     def _refusal(self, method: str, code: StatusCode, message: str, reason: str = "") -> Any:
