@@ -19,7 +19,6 @@ from tests.serve.models.exports import config_text, export, model, saved_model, 
 from tests.serve.process import PREDICT, Command, command, until
 
 from tfport.formats.proto import graph_pb2, serving_pb2
-from tfport.formats.saved_model.warmup import WARMUP
 
 MOST = 2**26
 SOON = 0.3
@@ -221,18 +220,6 @@ def test_options_limit_the_iterations_and_the_time_of_calls_without_a_deadline(t
         assert raised.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
         assert raised.value.details() == "the run was stopped after 1 seconds"
         assert serves_on(running)
-
-
-def test_a_warm_up_request_that_never_ends_does_not_block_the_server(tmp_path):
-    flags = config(tmp_path, {"endless": saved_model(ENDLESS["While, host"], {"serving_default": "y:0"})})
-    warm_up = tmp_path / "endless/1" / WARMUP
-    warm_up.parent.mkdir()
-    warm_up.write_bytes(warm_up_file(("", {"x": [1]})))
-    with command(*flags, "--load_timeout_seconds=1", "--max_num_load_retries=0") as running:
-        assert serves_on(running)
-        state, message = running.statuses("endless")[1]
-        assert state == "END"
-        assert "warm-up request 1 takes too long (--load_timeout_seconds)" in message
 
 
 def test_a_version_that_never_ends_loading_stops_no_calls(tmp_path):

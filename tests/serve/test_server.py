@@ -7,7 +7,8 @@ import sys
 import aiohttp
 import grpc
 import pytest
-from tests.serve.models.exports import adder, export
+from tests.serve.models.exports import adder, config_text, export, model, until
+from tests.serve.process import text_file
 
 from tfport.formats.proto import serving_pb2
 from tfport.serve.flags import FlagValues
@@ -72,3 +73,29 @@ def test_a_missing_package_is_named_before_anything_is_loaded(package):
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert run.returncode == 2
     assert run.stderr == f"tfport: tfport serve needs {package}: pip install 'tfport[serve]'\n"
+
+
+LOGGING = """logging_config {{ sampling_config {{ sampling_rate: 1 }}
+    log_collector_config {{ filename_prefix: "{}" }} }}"""
+
+
+def test_requests_are_logged_as_the_configuration_file_says_now(tmp_path):
+    export(tmp_path / "m", 1, adder(1))
+    file, log = tmp_path / "models.config", LOGGING.format(tmp_path / "log")
+    text_file(file, config_text(model("m", tmp_path / "m")))
+    flags = FlagValues(
+        model_config_file=str(file), model_config_file_poll_wait_seconds=1, port=0, rest_api_port=-1
+    )
+
+    async def check() -> None:
+        with open_logger("text", "error") as logger:
+            server = Server(flags, Logs(logger))
+            await server.start()
+            try:
+                assert not server.request_log.logs("m")
+                text_file(file, config_text(model("m", tmp_path / "m", log)))
+                await until(lambda: server.request_log.logs("m"))
+            finally:
+                await server.stop()
+
+    asyncio.run(check())

@@ -50,6 +50,22 @@ def test_the_heaps_of_a_busy_server_do_not_grow_from_check_to_check(process):
         assert (process.heaps, process.heaps_given) == (0, round)
 
 
+def test_the_heaps_of_a_busy_server_are_returned_between_its_checks(process):
+    process.heaps = 1.1 * HEAP_GROWTH / GROWTH
+    process.memory.check_heaps()
+    assert (process.heaps, process.heaps_given, process.given) == (0, 1, 0)
+
+
+def test_growth_counts_from_the_least_memory_and_not_from_that_of_a_busy_moment(process):
+    process.needed += 1.1 * HEAP_GROWTH / GROWTH  # by runs in progress
+    process.memory.check_heaps()
+    process.needed = 1.0  # they have ended, and their memory was returned at once
+    process.memory.check_heaps()
+    process.heaps = 1.1 * HEAP_GROWTH / GROWTH
+    process.memory.check_heaps()
+    assert (process.heaps, process.heaps_given) == (0, 2)
+
+
 def test_heaps_that_hardly_grow_are_left_alone(process):
     process.heaps = 0.9 * HEAP_GROWTH / GROWTH
     process.check(busy=True)

@@ -221,6 +221,8 @@ def main() -> int:
         server = Command(*soak.flags)
         try:
             asyncio.run(soak.run(server.ready()))
+        except OSError as error:  # nothing listens any more
+            soak.wrong.append(f"the server has ended with {server.process.poll()}: {error}")
         finally:
             server.close() if server.process.poll() is None else None
         traces = [line for line in server.lines if "Traceback" in line]

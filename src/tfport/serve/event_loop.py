@@ -32,11 +32,12 @@ async def offload(size: int, work: Callable[..., Answer], *args: Any) -> Answer:
     return await asyncio.to_thread(work, *args) if size >= LARGE else work(*args)
 
 
-async def until_quiet(count: Callable[[], int]) -> None:
-    """Wait until the number of requests that have begun stays the same for a moment."""
+async def until_quiet(count: Callable[[], int]) -> bool:
+    """Wait until the number of begun requests stays the same for a moment; return whether it did."""
     quiet, seen = 0, count()
     for _ in range(round(LONGEST / _TICK)):
         await asyncio.sleep(_TICK)
         quiet, seen = (quiet + 1 if count() == seen else 0), count()
         if quiet == _QUIET_TICKS:
-            return
+            return True
+    return False

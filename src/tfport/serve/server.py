@@ -164,7 +164,6 @@ class Server:
             _paths(self.flags, "model_config_reload_roots") or default_roots(self.manager.config)
         )
         self._report_failed_models()
-        self._configure_request_log()
         if self.rest is not None:
             self.rest_port = await self.rest.start()
         await self._start_grpc()
@@ -215,7 +214,6 @@ class Server:
         """Serve another configuration, at a client's request."""
         self.reload_roots.check(config, self.manager.config)
         await self.manager.reload(config)
-        self._configure_request_log()
 
     def _batching(self) -> Batching | None:
         enabled, file = self.flags.boolean("enable_batching"), self.flags.text("batching_parameters_file")
@@ -278,6 +276,7 @@ class Server:
             ),
             on_attempt=self._attempted,
             on_unload=self._unloaded,
+            on_config=self._configure_request_log,
         )
 
     def _runner(self, settings: ModelSettings, version: int, session: Session) -> Runner:
@@ -331,12 +330,11 @@ class Server:
         for name, message in reasons.items():
             self.logs.failed("load", message, name)
 
-    def _configure_request_log(self) -> None:
+    def _configure_request_log(self, config: pb.ModelServerConfig) -> None:
         """Log requests of the models that have a `logging_config`."""
-        models = settings_of(self.manager.config) if self.manager.config.WhichOneof("config") else []
         try:
             self.request_log.configure(
-                {model.name: model.logging for model in models if model.logging is not None}
+                {model.name: model.logging for model in settings_of(config) if model.logging is not None}
             )
         except StatusError as error:
             self.logs.failed("request_log", error.message)

@@ -4,26 +4,31 @@ The tensors of a run are in memory that later runs use again, because asking the
 tenth of the processor time of a run. But a batch of 64 images needs half a gigabyte, and the next such batch
 may never come. So the server looks every few seconds whether its memory has grown, and then returns what is
 not in use: under a steady load, only the next run after that takes longer. What the C library keeps between
-requests is returned sooner than what an engine keeps for its runs, as it grows with every kind of request.
+requests is returned sooner than what an engine keeps for its runs, as it grows with every kind of request:
+each of its many heaps keeps what the largest requests needed that met in it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import gc
+import itertools
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 from tfport.runtime.freed_memory import return_freed_memory, return_heaps
 
-CHECK_SECONDS = 10.0
+HEAP_SECONDS = 2.0
+"""Interval of checks of what the C library keeps."""
+HEAP_CHECKS = 5
+"""Every fifth of them is a check of everything."""
 GROWTH = 64 << 20
 """Bytes that are worth returning."""
 HEAP_GROWTH = 16 << 20
-"""Bytes that the C library may keep between two checks."""
-MOST_CHECKS = 6
-"""Checks after which it is asked again: what runs needed when it was asked last may be free now."""
+"""Bytes that the C library may keep."""
+MOST_CHECKS = 3
+"""Checks of everything after which it is asked again: what runs needed when it was asked may be free now."""
 IDLE_SECONDS = 0.2
 """Processor time between two checks of a server that answers nothing."""
 _STATUS = Path("/proc/self/status")
@@ -51,14 +56,14 @@ class UnusedMemory:
         self._processor_time = processor_time
         self._needed, self._used = resident(), processor_time()
         self._returned = self._needed
-        """The memory after something was returned last."""
+        """The least memory since something was returned last."""
         self._checks = 0
         """Checks since then."""
 
-    async def run(self, seconds: float = CHECK_SECONDS) -> None:
-        while True:
+    async def run(self, seconds: float = HEAP_SECONDS) -> None:
+        for number in itertools.count(1):
             await asyncio.sleep(seconds)
-            await asyncio.to_thread(self.check)
+            await asyncio.to_thread(self.check_heaps if number % HEAP_CHECKS else self.check)
 
     def check(self) -> None:
         """Return what is unused, if there may be much of it."""
@@ -71,10 +76,19 @@ class UnusedMemory:
             self._give()
             if is_idle:  # runs in progress would need more than remains
                 self._needed = self._resident()
-        elif now > self._returned + HEAP_GROWTH or (
-            self._checks >= MOST_CHECKS and now > self._needed + HEAP_GROWTH
-        ):
-            self._give_heaps()
+            self._returned, self._checks = self._resident(), 0
+        elif self._checks >= MOST_CHECKS and now > self._needed + HEAP_GROWTH:
+            self._return_heaps()
         else:
-            return
+            self.check_heaps()
+
+    def check_heaps(self) -> None:
+        """Return what the C library keeps, if that has grown."""
+        now = self._resident()
+        self._returned = min(self._returned, now)
+        if now > self._returned + HEAP_GROWTH:
+            self._return_heaps()
+
+    def _return_heaps(self) -> None:
+        self._give_heaps()
         self._returned, self._checks = self._resident(), 0

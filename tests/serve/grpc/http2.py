@@ -14,6 +14,8 @@ PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY = 0, 1, 3, 4, 6, 7
 END_STREAM, END_HEADERS, ACK = 1, 4, 1
 CANCEL = 8
+INITIAL_WINDOW_SIZE = 4
+"""A setting."""
 PATIENCE = 60
 
 
@@ -30,11 +32,12 @@ def _header(name: str, value: str) -> bytes:
 class RawChannel:
     """A connection, and the frames that it received, by stream."""
 
-    def __init__(self, port: int, host: str = "127.0.0.1") -> None:
+    def __init__(self, port: int, host: str = "127.0.0.1", *, window: int = 2**16 - 1) -> None:
+        """`window`: how many bytes of each answer the client reads before it says otherwise."""
         self.socket = socket.create_connection((host, port), PATIENCE)
         self.frames: dict[int, list[tuple[int, int]]] = defaultdict(list)
         self._next = 1
-        self.socket.sendall(PREFACE + frame(SETTINGS, 0, 0))
+        self.socket.sendall(PREFACE + frame(SETTINGS, 0, 0, struct.pack(">HI", INITIAL_WINDOW_SIZE, window)))
 
     def send_call(self, method: str, message: bytes, **headers: str) -> int:
         """Send a whole unary call; return its stream."""

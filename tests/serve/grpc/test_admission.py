@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import time
 
 import grpc
@@ -12,6 +13,7 @@ from tests.serve.grpc.http2 import RawChannel
 from tests.serve.grpc.server import GATED, HALF, Port, request_bytes, until, with_port
 
 from tfport.formats.proto.serving_pb2 import PredictRequest
+from tfport.serve.grpc import admission, listener
 from tfport.serve.grpc.listener import LONGEST_WAIT
 from tfport.serve.grpc.options import GrpcOptions
 from tfport.serve.status import StatusCode
@@ -96,6 +98,51 @@ def test_late_calls_are_refused_with_a_sentence():
     with_port(test)
 
 
+def test_late_calls_are_refused_when_the_connection_closes(monkeypatch):
+    """A client that calls again whenever it is refused would lose the last of its calls otherwise."""
+    channels: list[RawChannel] = []
+    calls: list[int] = []
+    corked: list[bool] = []
+
+    async def quiet_after_a_call(count: object) -> bool:
+        waits.append(0)
+        if len(waits) != 2:  # the second time is that for late calls
+            return True
+        for channel in channels:
+            calls.append(channel.send_call(PREDICT, HALF_BYTES))
+            channel.wait_until_received()
+        await asyncio.sleep(0.05)  # in which they would be refused
+        for channel, call in zip(channels, calls, strict=True):
+            channel.wait_until_received()
+            assert not channel.frames[call]
+        return True
+
+    def noting(own: socket.socket) -> None:
+        corked.append(bool(own.getsockopt(socket.IPPROTO_TCP, socket.TCP_CORK)))
+        shut_down(own)
+
+    shut_down, waits = listener._shut_down, []
+    monkeypatch.setattr(admission, "until_quiet", quiet_after_a_call)
+    monkeypatch.setattr(listener, "_shut_down", noting)
+
+    async def test(port: Port) -> None:
+        channels.extend(RawChannel(port.port) for _ in range(2))
+        call = asyncio.ensure_future(port.ask("Predict", GATED))
+        await port.gate.waiting.wait()
+        stop = asyncio.ensure_future(port.front.stop(60))
+        await asyncio.sleep(0)
+        port.gate.open.set()
+        assert await call
+        await stop
+        for channel, call in zip(channels, calls, strict=True):
+            channel.read_all()
+            assert channel.is_refused(call)
+            channel.close()
+        assert corked[:4] == [False, True, True, True]  # the listening socket, and three connections
+
+    with_port(test)
+
+
 def test_calls_that_last_too_long_are_cut_off_as_unavailable():
     async def test(port: Port) -> None:
         call = asyncio.ensure_future(port.refusal("Predict", GATED))
@@ -148,3 +195,26 @@ def test_calls_that_wait_long_for_a_busy_server_are_answered(seconds, answered):
         channel.close()
 
     with_port(test, GrpcOptions(port=0, channel_arguments={} if answered else limit))
+
+
+@pytest.mark.parametrize("seconds", [0, 3600])
+def test_clients_that_do_not_read_their_answers_make_room_for_others(monkeypatch, seconds):
+    """Their flow control window is never opened, so the answers cannot be sent."""
+    monkeypatch.setattr(admission, "UNREAD_SECONDS", seconds)
+
+    async def test(port: Port) -> None:
+        channel = RawChannel(port.port, window=0)
+        for _ in range(4):
+            channel.send_call(PREDICT, HALF_BYTES)
+        channel.wait_until_received()
+        await until(lambda: port.front.calls_in_progress == 4)
+        codes = [await code_of(port, HALF)]
+        while codes[-1] is not StatusCode.OK and len(codes) < (20 if seconds else 2_000):
+            await asyncio.sleep(0.02)  # until their answers are there
+            codes.append(await code_of(port, HALF))
+        assert codes[-1] is (StatusCode.RESOURCE_EXHAUSTED if seconds else StatusCode.OK)
+        assert port.front.calls_in_progress <= 4
+        channel.close()
+        await until(lambda: not port.front.calls_in_progress)
+
+    with_port(test, GrpcOptions(port=0, most_calls=4))

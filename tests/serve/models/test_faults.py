@@ -21,6 +21,7 @@ from tests.serve.models.exports import (
 from tfport.formats.proto.saved_model_pb2 import SavedModel
 from tfport.formats.saved_model.warmup import WARMUP
 from tfport.serve.model_catalog import VersionState
+from tfport.serve.models import warmup
 from tfport.serve.models.config import one_model
 from tfport.serve.status import StatusCode, StatusError
 
@@ -275,6 +276,26 @@ def endless_at_load() -> bytes:
     signature = model.meta_graphs[0].signature_def["__saved_model_init_op"]
     signature.outputs["__saved_model_init_op"].name = "init"
     return model.SerializeToString()
+
+
+def test_a_warm_up_request_that_never_ends_fails_to_load(tmp_path, monkeypatch):
+    def replayed(*args):  # so that only the request is out of time, on a slow machine too
+        return replay(*args[:-1], timeout=0.05)
+
+    replay = warmup.replay
+    monkeypatch.setattr(warmup, "replay", replayed)
+    export(tmp_path, 1)
+
+    async def run():
+        async with serving(one_model("m", str(tmp_path))) as served:
+            endless = saved_model(ENDLESS["While, host"], {"serving_default": "y:0"})
+            export(tmp_path, 2, endless, warm_up_file(("", {"x": [1]})))
+            await until(lambda: 2 in served.states() and served.status(2).state is VersionState.END)
+            message = served.status(2).message
+            assert "warm-up request 1 takes too long (--load_timeout_seconds)" in message
+            assert await served.ask() == 1
+
+    asyncio.run(run())
 
 
 def test_a_model_that_never_ends_while_it_is_initialized_fails_to_load(tmp_path):

@@ -1,6 +1,8 @@
 """Limits of size and time for bodies and answers."""
 
 import asyncio
+import gzip
+import itertools
 
 from tests.serve.rest.server import ASK, BODY, HEAD, Port, raw, with_port
 
@@ -63,3 +65,25 @@ def test_an_answer_that_does_not_come_is_given_up():
         assert (await port.ask("POST", ASK, BODY))[0] == 200
 
     with_port(check, RestOptions(port=0, timeout_seconds=0.2))
+
+
+def test_a_compressed_body_leaves_the_event_loop_to_others():
+    """Some kilobytes become megabytes, which come without waiting."""
+    options, body = RestOptions(port=0), gzip.compress(BODY + b" " * 2**24)
+
+    async def check(port: Port) -> None:
+        sizes = [0]
+
+        async def watch() -> None:
+            while True:
+                sizes.append(options.body_budget.in_use)
+                await asyncio.sleep(0)
+
+        watching = asyncio.create_task(watch())
+        status, _ = await port.ask("POST", ASK, body, headers={"Content-Encoding": "gzip"})
+        watching.cancel()
+        assert status == 200
+        assert max(sizes) > 2**23
+        assert max(after - before for before, after in itertools.pairwise(sizes)) < 2**22
+
+    with_port(check, options)

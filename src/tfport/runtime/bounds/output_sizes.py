@@ -69,9 +69,14 @@ def _segments(inputs: Sequence[Any], attrs: Attrs) -> int:
 
 
 def _gathered(inputs: Sequence[Any], attrs: Attrs) -> int:
+    """Slices for each index, of the same batch."""
     params, indices = inputs[:2]
-    axis = int(inputs[2]) if len(inputs) > 2 else 0
-    return int(indices.size * (params.size // max(params.shape[axis], 1)))
+    batch = int(attrs.get("batch_dims") or 0)  # type: ignore[arg-type]
+    batch += indices.ndim if batch < 0 else 0
+    axis = int(inputs[2]) if len(inputs) > 2 else batch
+    axis += params.ndim if axis < 0 else 0
+    slices = [*params.shape[batch:axis], *params.shape[axis + 1 :]]
+    return int(indices.size * prod(slices))
 
 
 def _gathered_slices(inputs: Sequence[Any], attrs: Attrs) -> int:
@@ -173,8 +178,8 @@ _RULES: list[tuple[str, Elements]] = [
     ("Concat ConcatV2 Pack", _joined),
     ("UnsortedSegmentSum UnsortedSegmentMax UnsortedSegmentMin UnsortedSegmentProd", _segments),
     ("SegmentSum SegmentMean SegmentMax SegmentMin SegmentProd", _sorted_segments),
-    ("Gather GatherV2", _gathered),
-    ("GatherNd", _gathered_slices),
+    ("Gather GatherV2 ResourceGather", _gathered),
+    ("GatherNd ResourceGatherNd", _gathered_slices),
     ("DynamicStitch ParallelDynamicStitch", _stitched),
     ("RaggedRange", _ranges),
     ("RaggedTensorToTensor", _padded_rows),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from time import monotonic
 from typing import Any
 
 import grpc
@@ -17,10 +18,15 @@ from tfport.serve.status import StatusCode
 
 LATE = "the server is stopping"
 CUT_OFF = "the server has stopped before the call ended"
+UNREAD_SECONDS = 10.0
+"""How long a client may take to read its answer if other calls need its place."""
 
 
 class AdmissionInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
     """Admits calls of known methods, within a limit, until the server stops.
+
+    A client that does not read its answer, as it never opens HTTP/2's flow control window, keeps its place only
+    while no other call needs it.
 
     Stopping must not lose a call: what was received is answered, and what comes later is refused. gRPC's own
     shutdown cancels every call that its library has received but not yet passed to Python, and clients do not
@@ -28,17 +34,25 @@ class AdmissionInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
 
     1. calls are answered as usual until no more arrive, or for at most a second;
     2. new calls are refused with UNAVAILABLE, while those in progress are answered, or cut off when their
-       time is over; if there were any, until no more arrive, as in the first step;
-    3. `GrpcListener` closes the sockets, so that the shutdown has nothing left to cancel.
+       time is over;
+    3. if calls still arrive, they wait, until there are no more, as in the first step: a client that calls
+       again whenever it is refused has a call that waits;
+    4. `GrpcListener` refuses these and closes the sockets, at once, so that no client calls in between and
+       the shutdown has nothing left to cancel.
     """
 
     def __init__(self, most_calls: int, observers: Observers) -> None:
         self._most, self._observers = most_calls, observers
         self._calls: set[asyncio.Task[Any]] = set()
+        self._answered: dict[asyncio.Task[Any], float] = {}
+        """Since when calls wait for their client to read the answer, longest first."""
         self._handlers: dict[str, tuple[Any, Any]] = {}
         self._begun = 0
         self._refuses = self._cuts_off = False
         self._idle = asyncio.Event()
+        self._late: set[asyncio.Task[Any]] = set()
+        self._refuses_late = asyncio.Event()
+        self._refuses_late.set()
 
     async def intercept_service(self, continuation: Callable[[Any], Awaitable[Any]], details: Any) -> Any:
         """Return the handler of a call, or one that refuses it."""
@@ -50,15 +64,12 @@ class AdmissionInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         if handler.response_streaming or method.startswith(f"/{HEALTH}/"):
             return handler
         if self._refuses:
+            _track(self._late, self._late.discard)
             return self._refusal(method, StatusCode.UNAVAILABLE, LATE, STOPPING)
-        if len(self._calls) >= self._most:
+        if len(self._calls) >= self._most and not self._make_room():
             message = f"Too many requests: {self._most} are already in progress"
             return self._refusal(method, StatusCode.RESOURCE_EXHAUSTED, message)
-        # the task of a call ends when its status has been sent or its client has left
-        task = asyncio.current_task()
-        assert task is not None
-        self._calls.add(task)
-        task.add_done_callback(self._ended)
+        _track(self._calls, self._ended)
         return self._interruptible(method, handler)
 
     @property
@@ -69,9 +80,9 @@ class AdmissionInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         """Answer the calls that were received, for at most `grace` seconds, and refuse further ones."""
         try:
             async with asyncio.timeout(grace):
-                await until_quiet(lambda: self._begun)
+                is_quiet = await until_quiet(lambda: self._begun)
                 self._refuses = True
-                if not self._calls:
+                if is_quiet and not self._calls:
                     return
                 while self._calls:
                     self._idle.clear()
@@ -82,7 +93,14 @@ class AdmissionInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
                 task.cancel()
             if self._calls:
                 await asyncio.wait(self._calls, timeout=LONGEST)
+        self._refuses_late.clear()
         await until_quiet(lambda: self._begun)
+
+    async def refuse_late(self) -> None:
+        """Refuse the calls that wait; return when all clients have their status."""
+        self._refuses_late.set()
+        if self._late:
+            await asyncio.wait(self._late, timeout=LONGEST)
 
     def _interruptible(self, method: str, handler: Any) -> Any:
         """Return the handler of a method whose calls can be cut off."""
@@ -94,7 +112,9 @@ class AdmissionInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
 
         async def answer(data: bytes, context: Any) -> bytes:
             try:
-                return await handler.unary_unary(data, context)  # type: ignore[no-any-return]
+                answered: bytes = await handler.unary_unary(data, context)
+                self._answered[asyncio.current_task()] = monotonic()  # type: ignore[index]
+                return answered
             except asyncio.CancelledError:
                 if self._cuts_off:
                     await context.abort(grpc.StatusCode.UNAVAILABLE, CUT_OFF)
@@ -104,12 +124,32 @@ class AdmissionInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         self._handlers[method] = handler, interruptible
         return interruptible
 
+    def _make_room(self) -> bool:
+        """End the call that has waited longest for its client to read the answer, if it waits too long."""
+        task, since = next(iter(self._answered.items()), (None, 0.0))
+        if task is None or monotonic() - since <= UNREAD_SECONDS:
+            return False
+        task.cancel()
+        self._ended(task)
+        return True
+
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self._calls.discard(task)
+        self._answered.pop(task, None)
         self._idle.set()
 
     def _refusal(self, method: str, code: StatusCode, message: str, reason: str = "") -> Any:
-        return refusal(code, message, method=method, observers=self._observers, reason=reason)
+        return refusal(
+            code, message, method=method, observers=self._observers, reason=reason, after=self._refuses_late
+        )
+
+
+def _track(tasks: set[asyncio.Task[Any]], ended: Callable[[asyncio.Task[Any]], None]) -> None:
+    """Add the task of a call, which ends when its status has been sent or its client has left."""
+    task = asyncio.current_task()
+    assert task is not None
+    tasks.add(task)
+    task.add_done_callback(ended)
 
 
 _INFERENCE = "/inference.GRPCInferenceService"
@@ -136,12 +176,23 @@ class TokenInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
 
 
 def refusal(
-    code: StatusCode, message: str, *, method: str, observers: Observers, reason: str = ""
+    code: StatusCode,
+    message: str,
+    *,
+    method: str,
+    observers: Observers,
+    reason: str = "",
+    after: asyncio.Event | None = None,
 ) -> grpc.RpcMethodHandler:
-    """Return a handler that refuses a call before its message is read; the reason is the code by default."""
+    """Return a handler that refuses a call before its message is read; the reason is the code by default.
+
+    `after`: not before this event.
+    """
 
     async def refuse(requests: AsyncIterator[Any], context: Any) -> None:
         observers.refused(method, reason or reason_of(code), context.peer())
+        if after is not None:
+            await after.wait()
         await context.abort(getattr(grpc.StatusCode, code.name), message)
 
     return grpc.stream_unary_rpc_method_handler(refuse)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from typing import Any
 
@@ -72,7 +72,7 @@ class GrpcListener:
         self._health.stop()
         if self._server is not None:
             await self._admission.finish(grace)
-            close_connections(self._port, self._options.socket_path)
+            await close_connections(self._port, self._options.socket_path, self._admission.refuse_late)
             await self._server.stop(None)
 
     @property
@@ -155,18 +155,30 @@ def _bind_error(options: GrpcOptions, address: str) -> str:
 _OPEN_FILES = "/proc/self/fd"
 
 
-def close_connections(port: int, path: str = "") -> None:
+async def close_connections(port: int, path: str, say_last: Callable[[], Awaitable[None]]) -> None:
     """Close every socket whose local address is a TCP port or the path of a Unix socket.
 
-    gRPC does not give access to its sockets, so they are searched among the open files of the process.
-    Clients see a closed connection, which is UNAVAILABLE for calls that were not answered.
+    gRPC does not give access to its sockets, so they are searched among the open files of the process. What
+    `say_last` sends goes out together with the end of each connection, so that its client does not call in
+    between. Clients see a closed connection, which is UNAVAILABLE for calls that were not answered.
     """
+    with ExitStack() as opened:  # first, so that no connection is added
+        for own in _sockets(opened):
+            if _is_at(own, port, path) and _is_listening(own):
+                _shut_down(own)
     with ExitStack() as opened:
-        for listening in (True, False):  # listening sockets first, so that no connection is added
-            for own in _sockets(opened):
-                if _is_at(own, port, path) and _is_listening(own) == listening:
-                    with suppress(OSError):  # the client was faster
-                        own.shutdown(socket.SHUT_RDWR)
+        connections = [own for own in _sockets(opened) if _is_at(own, port, path) and not _is_listening(own)]
+        for own in connections:
+            with suppress(OSError):  # a Unix socket sends everything at once
+                own.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
+        await say_last()
+        for own in connections:
+            _shut_down(own)
+
+
+def _shut_down(own: socket.socket) -> None:
+    with suppress(OSError):  # the client was faster
+        own.shutdown(socket.SHUT_RDWR)
 
 
 def _sockets(opened: ExitStack) -> Iterator[socket.socket]:

@@ -46,14 +46,16 @@ class ModelManager:
         options: ManagerOptions | None = None,
         on_attempt: Callable[[LoadAttempt], None] = lambda attempt: None,
         on_unload: Callable[[str, int], None] = lambda name, version: None,
+        on_config: Callable[[pb.ModelServerConfig], None] = lambda config: None,
         cache: Path | None = None,
     ) -> None:
-        """`config_file` takes precedence over `config`; `load` opens a session."""
+        """`config_file` takes precedence over `config`; `load` opens a session; `on_config` gets every
+        configuration that comes into use."""
         self.options = options or ManagerOptions()
         self.catalog = catalog
         self.config = pb.ModelServerConfig()
         """The configuration in use."""
-        self._first, self._file = config, config_file
+        self._first, self._file, self._on_config = config, config_file, on_config
         self._resources = LoaderResources(
             catalog,
             runner_for,
@@ -166,6 +168,7 @@ class ModelManager:
             check_labels(configured, self.catalog, unavailable=self.options.labels_for_unavailable)
             self.config = pb.ModelServerConfig()
             self.config.CopyFrom(config)
+            self._on_config(config)
             for name in self._models.keys() - {settings.name for settings in configured}:
                 self._remove(self._models[name])
             known = {model.name for model in self._configured()}

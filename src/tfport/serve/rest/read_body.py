@@ -9,6 +9,7 @@ from aiohttp.client_exceptions import ClientPayloadError
 from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.web_protocol import RequestPayloadError
 
+from tfport.serve.event_loop import LARGE
 from tfport.serve.rest.connections import connection_of
 from tfport.serve.rest.options import RestOptions
 from tfport.serve.status import StatusCode, StatusError
@@ -29,6 +30,7 @@ async def read_body(request: web.Request, options: RestOptions) -> Body:
         options.body_budget.reserve(request, content.total_bytes)
         return content.read_nowait()  # it arrived with the head
     started, connection, progress = asyncio.get_running_loop().time(), connection_of(request), 0
+    turn = 0
     body: bytearray | MemoryFile = bytearray()
     connection.wait_for_body()
     try:
@@ -43,6 +45,10 @@ async def read_body(request: web.Request, options: RestOptions) -> Body:
                     progress = len(body)
                     if seconds:
                         limit.reschedule(started + seconds + progress / SLOWEST)
+                turn += len(chunk)
+                if turn >= LARGE:  # aiohttp decompresses as it is read: there is more without waiting
+                    await asyncio.sleep(0)
+                    turn = 0
         connection.end_body()
         return body if isinstance(body, MemoryFile) else bytes(body)
     except ConnectionError:

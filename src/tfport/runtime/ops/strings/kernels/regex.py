@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tfport.errors import RunFailed
+from tfport.runtime.bounds.run_scope import reserve_memory
 from tfport.runtime.lower import host
 from tfport.runtime.ops.strings.byte_strings import (
     ByteChange,
@@ -83,9 +84,33 @@ def _replaced(input: Any, pattern: bytes, rewrite: bytes, everywhere: bool) -> A
     return map_strings(input, replacement(pattern, rewrite, everywhere))
 
 
+LONG = 2**16
+"""Bytes that a string may become before its size is computed first."""
+
+
 @functools.lru_cache(256)
 def replacement(pattern: bytes, rewrite: bytes, everywhere: bool) -> Callable[[bytes], bytes]:
-    """What RegexReplace does with one string."""
+    """What RegexReplace does with one string; it counts what the run uses if strings may become longer."""
+    change = _replacement(pattern, rewrite, everywhere)
+    if len(rewrite) <= 1:
+        return change
+    compiled, most = compiled_regex(pattern), LONG // (1 + len(rewrite))
+    pieces, _ = _rewrite(rewrite)
+    pieces = [piece for piece in pieces if isinstance(piece, bytes) or piece <= compiled.groups]
+
+    def counted(text: bytes) -> bytes:
+        if len(text) < most or not everywhere:
+            result = change(text)
+            reserve_memory(len(result))
+            return result
+        growth = (len(_expanded(match, pieces)) - len(match.group()) for match in compiled.finditer(text))
+        reserve_memory(len(text) + sum(growth))
+        return change(text)
+
+    return counted
+
+
+def _replacement(pattern: bytes, rewrite: bytes, everywhere: bool) -> Callable[[bytes], bytes]:
     plain = plain_replacement(pattern, rewrite) if everywhere else None
     if plain is not None:
         return plain
