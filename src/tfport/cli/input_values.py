@@ -48,15 +48,31 @@ def _value(text: str, spec: TensorSpec, name: str) -> Any:
         return _from_file(text[1:], spec)
     try:
         parsed = json.loads(text)
-    except ValueError:
-        if not is_string:
+    except ValueError as error:
+        if not is_string or _is_meant_as_json(text, spec):
+            example = '["a", "b"]' if is_string else "[1, 2]"
             raise Error(
-                f"--input {name}: expected {spec.dtype} as JSON, such as [1, 2], found {text!r}"
+                f"--input {name}: expected {spec.dtype} as JSON, such as {example}, found {text!r}"
+                f"{_where(error, text)}"
             ) from None
         parsed = text
     if is_string:
         return _wrapped(_strings(parsed, name), spec)
     return as_array(_complex(parsed, spec), spec.dtype, name)
+
+
+def _is_meant_as_json(text: str, spec: TensorSpec) -> bool:
+    """Whether the text for a string input cannot be the string itself."""
+    return (spec.shape.rank or 0) > 1 or text.lstrip().startswith(('["', "[["))
+
+
+def _where(error: ValueError, text: str) -> str:
+    """Where JSON is wrong, at the end of a sentence."""
+    if not isinstance(error, json.JSONDecodeError) or not text.lstrip().startswith(("[", "{", '"')):
+        return ""
+    if error.pos >= len(text.rstrip()):
+        return f", which ends early: after character {len(text)}"
+    return f", which is wrong at character {error.pos + 1}"
 
 
 def _complex(parsed: Any, spec: TensorSpec) -> Any:

@@ -63,6 +63,25 @@ def test_strings_are_text_and_other_bytes_base64(capsys, tmp_path):
 
 
 ECHO = "x = Placeholder() {dtype=string, shape=(?,)}\ny = Identity(x) {T=string}"
+STRINGS = [  # text, and what `y` is or the end of the sentence
+    ("[a] b", ["[a] b"]),
+    ('["a", "b"]', ["a", "b"]),
+    ('["a"', """found '["a"', which ends early: after character 4"""),
+    ('["a" "b"]', """found '["a" "b"]', which is wrong at character 6"""),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), STRINGS)
+def test_text_that_begins_as_json_is_json(capsys, tmp_path, text, expected):
+    model = tmp_path / "m.pb"
+    model.write_bytes(graph_to_def(graph(ECHO)).SerializeToString())
+    _, out, err = run(capsys, str(model), "--input", f"x={text}", "--fetch", "y", "--json")
+    if isinstance(expected, str):
+        assert err.strip().endswith(expected)
+    else:
+        assert json.loads(out)["outputs"]["y"]["value"] == expected
+
+
 INPUT_FILES = [  # what, how it is written
     ("strings as objects", lambda path: np.savez(path, x=np.array(["a", "é"], object))),
     ("bytes as objects", lambda path: np.savez(path, x=np.array([b"a", "é".encode()], object))),
@@ -103,6 +122,11 @@ WRONG = [
     (["--input", "x"], "--input x: expected name=VALUE or name=@file.npy"),
     (["--input", "z=1"], "--input z: unknown input; the inputs of serving_default are: x"),
     (["--input", "x=one"], "--input x: expected float32 as JSON, such as [1, 2], found 'one'"),
+    (
+        ["--input", "x=[[1, 2"],
+        "--input x: expected float32 as JSON, such as [1, 2], found '[[1, 2', "
+        "which ends early: after character 6",
+    ),
     (
         ["--input", "x=[[1], [1, 2]]"],
         "`x` must be a rectangular float32 array, got nested lists of different lengths",
