@@ -159,7 +159,7 @@ def names_of(targets: Iterable[Target], order: Sequence[Target]) -> str:
     selected = set(targets)
     names: list[str] = []
     package = ""
-    for run in _runs(selected, order):
+    for run in runs_of(selected, order):
         name = run[0].name
         own, _, version = name.rpartition(" ")
         shown = version if own and own == package else name
@@ -168,7 +168,7 @@ def names_of(targets: Iterable[Target], order: Sequence[Target]) -> str:
     return ", ".join(names)
 
 
-def _runs(selected: set[Target], order: Sequence[Target]) -> Iterator[list[Target]]:
+def runs_of(selected: set[Target], order: Sequence[Target]) -> Iterator[list[Target]]:
     """Consecutive targets of one package with rising releases; other targets one by one."""
     run: list[Target] = []
     for target in order:

@@ -10,6 +10,7 @@ error[TFP101]: op `BatchMatMulV2` is not registered in tensorflow 1.13.2
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import Any, ClassVar
 
 from tfport.atlas.target import Target
@@ -25,6 +26,7 @@ from tfport.reports.check.phrases import (
     grouped_findings,
     names_of,
     nodes_text,
+    runs_of,
     scan_summary,
     shortened_message,
     signatures_text,
@@ -44,6 +46,8 @@ MOST_NODES = 4
 MOST_FIXES = 3
 ARROW = "--> "
 LABEL = len("cause: ")
+VerdictRow = tuple[Sequence[Target], list[Text], Text]
+"""Targets, a cell for each loader, and what stops the model."""
 
 
 @text_of(CheckReport)
@@ -100,15 +104,32 @@ def _verdicts(report: CheckReport) -> ReportPart:
     grid.add_column(overflow="fold")
     if differ:
         grid.add_row("", *(Text(name, style="dim") for name in loaders), "")
-    for target, results in by_target.items():
-        grid.add_row(
-            Text(_name(target)), *_cells(results, loaders if differ else ()), _stopped(results, report)
-        )
+    rows = [
+        ([target], _cells(results, loaders if differ else ()), _stopped(results, report))
+        for target, results in by_target.items()
+    ]
+    for targets, cells, stopped in _ranges(rows):
+        grid.add_row(Text(_name(targets)), *cells, stopped)
     return grid
 
 
-def _name(target: Target) -> str:
-    return printable(f"{target.name} (gpu)" if target.device == "gpu" else target.name)
+def _ranges(rows: Iterable[VerdictRow]) -> Iterator[VerdictRow]:
+    """The rows, with one for consecutive releases that differ in nothing else."""
+    for _, alike in groupby(rows, key=_without_release):
+        targets, cells, stopped = zip(*alike, strict=True)
+        order = [target for (target,) in targets]
+        for run in runs_of(set(order), order):
+            yield run, cells[0], stopped[0]
+
+
+def _without_release(row: VerdictRow) -> tuple[str, str, list[Any]]:
+    (target,), cells, stopped = row
+    return target.name.rpartition(" ")[0], target.device, [cell.runs for cell in (*cells, stopped)]
+
+
+def _name(targets: Sequence[Target]) -> str:
+    name = names_of(targets, targets)
+    return printable(f"{name} (gpu)" if targets[0].device == "gpu" else name)
 
 
 def _cells(results: Sequence[Result], loaders: Iterable[str]) -> list[Text]:
