@@ -88,7 +88,7 @@ def ask(
 ) -> None:
     """Give jobs to a worker, one after the other."""
     command = [python, str(WORKER), *modules]
-    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
+    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "TF_ENABLE_ONEDNN_OPTS": "0"}
     if python != sys.executable:
         environment.pop("PYTHONPATH", None)
     with subprocess.Popen(

@@ -132,3 +132,16 @@ def test_nothing_is_overwritten(tmp_path):
     with pytest.raises(tfport.Error, match="already exists"):
         exported(tfport.Session(load("keras_sequential")), tmp_path / "m.onnx")
     assert (tmp_path / "m.onnx").read_text() == "mine"
+
+
+def test_variables_without_a_value_are_named(tmp_path):
+    session = session_of("""
+        x = Placeholder() {dtype=float32, shape=(2)}
+        v = VarHandleOp() {dtype=float32, shape=(2), shared_name="scale", container=""}
+        w = ReadVariableOp(v) {dtype=float32}
+        y = Mul(x, w) {T=float32}
+        z = Neg(x) {T=float32}
+    """)
+    says = r"variable `scale` is uninitialized; .*; --fetch names outputs that do not need them"
+    with pytest.raises(tfport.CannotRun, match=says):
+        exported(session, tmp_path / "m.onnx")

@@ -31,9 +31,10 @@ tfport's runtime, and a file whose outputs differ is not written. A graph is wri
 BESIDE = """
 ## Beside other converters
 
-On the same models. Each converter had {seconds} CPU seconds for a model. Its file counts if ONNX Runtime or
-LiteRT loads it; it was not compared. onnx2tf got what tf2onnx wrote. Keras
-files were converted with Keras 3, and where that fails with tf-keras. `-`: the converter has no entry for the format.
+On the same models. Each converter had {seconds} CPU seconds for a model. Its file counts if ONNX Runtime or LiteRT loads it,
+otherwise it is invalid; its outputs were not compared. onnx2tf got the valid files of tf2onnx. Keras files were converted
+with Keras 3, and where that fails with tf-keras. `-`: the converter has no entry for the format, or nothing to read.
+
 {releases}
 
 """
@@ -57,8 +58,8 @@ def write_page(document: Mapping[str, Any]) -> None:
         rows.append([source, *(_counted([m["tfport"].get(target) for m in of_source]) for target in TARGETS)])
     text = HEAD.format(**document) + _table(rows)
     if document["converters"]:
-        releases = (f"{OTHERS[which][0]}: {', '.join(r)}." for which, r in document["converters"].items())
-        text += BESIDE.format(seconds=MOST_SECONDS, releases=" ".join(releases))
+        releases = (f"- {OTHERS[which][0]}: {', '.join(r)}" for which, r in document["converters"].items())
+        text += BESIDE.format(seconds=MOST_SECONDS, releases="\n".join(releases))
         text += _table(list(_beside(models, sources, document["converters"])))
     PAGE.write_text(text + WHY + _reasons(models))
 

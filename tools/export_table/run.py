@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -77,7 +78,7 @@ class Converter:
         if cost["code"] == 0 and is_there:
             return {"outcome": WRITTEN, "cpu_seconds": cost["cpu_seconds"]}
         outcome = {NO_ENTRY: NOT_READ, OUT_OF_TIME: TOO_SLOW}.get(cost["code"], REFUSED)
-        why = cost["says"].replace(str(Path.home()), "~")
+        why = cost["says"].replace(str(Path.home()), "~").replace(f" running on {platform.node()}", "")
         return {"outcome": outcome, "cpu_seconds": cost["cpu_seconds"], "why": why}
 
     def _answer(self) -> Any:

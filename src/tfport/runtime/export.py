@@ -16,7 +16,7 @@ import numpy as np
 from tfport.errors import CannotRun
 from tfport.formats.proto import onnx_pb2 as pb
 from tfport.graph.dtypes import BOOL, FLOAT32, DType
-from tfport.graph.model import Model, Signature
+from tfport.graph.model import Model, Signature, TensorSpec
 from tfport.runtime.exported_spectra import lower_spectra
 from tfport.runtime.exported_steps import (
     STATE_ADVICE,
@@ -33,6 +33,7 @@ from tfport.runtime.onnx.opset import ir_version
 from tfport.runtime.operand import Operand
 from tfport.runtime.passes.island_model import island_model, simplified
 from tfport.runtime.program import ASSERT, ONNX_TYPES, OnnxNode, Program, Step
+from tfport.runtime.restore.restore_checks import unset_error
 from tfport.runtime.session import Session
 from tfport.runtime.state import Variable
 from tfport.startup.dataclass import dataclass
@@ -93,9 +94,7 @@ def lowered_signature(
     allowed = ELEMENT_TYPES if options.strings else allowed
     for name, spec in {**signature.inputs, **signature.outputs}.items():
         if len(spec.tensors) > 1 or spec.dtype.name not in allowed:
-            raise CannotRun(
-                f"{session.model.where}: `{name}` is {spec.form} {spec.dtype}, which {unsupported}"
-            )
+            raise CannotRun(f"{session.model.where}: `{name}` is {_form_of(spec)}, which {unsupported}")
     if not fetches:
         raise CannotRun(f"{session.model.where}: there is nothing to export: the signature has no outputs")
     engine = OnnxFileEngine() if options.strings else None
@@ -109,7 +108,7 @@ def lowered_signature(
     if drop_asserts:
         program.replace({step: () for step in program.steps if step.op == ASSERT})
     states = state_as_ends(program) if options.state_as_inputs else []
-    _check_all_lowered(program, session.model.where, to, options, has_effects=hosted is not None)
+    _check_all_lowered(program, session.model, to, options, has_effects=hosted is not None)
     names = [state.name for state in states]
     ends = [*fetches, *(f"{name}_next" for name in names)]
     try:
@@ -127,13 +126,23 @@ def _set_first_values(graph: pb.GraphProto, states: Iterable[ExportedState]) -> 
         graph.initializer.add(name=state.name, dims=state.first.shape, data_type=dtype, raw_data=content)
 
 
+def _form_of(spec: TensorSpec) -> str:
+    if spec.dtype.name != "invalid":
+        return f"{spec.form} {spec.dtype}"
+    return "of unknown type" if spec.form == "dense" else f"a {spec.form} tensor"
+
+
 def _check_all_lowered(
-    program: Program, where: str, to: str, options: OnnxOptions, *, has_effects: bool
+    program: Program, model: Model, to: str, options: OnnxOptions, *, has_effects: bool
 ) -> None:
     left = [
         step for step in program.steps
         if step.lowered is None or (step.effect and not (has_effects and _is_hosted(step)))
     ]  # fmt: skip
+    values = [operand.value for step in left for operand in step.inputs]
+    if unset := sorted({v.name for v in values if isinstance(v, Variable) and v.value is None}):
+        advice = "" if model.signatures else "; --fetch names outputs that do not need them"
+        raise CannotRun(f"{unset_error(model, unset)}{advice}")
     if left:
         whys = [
             "it has side effects" if step.effect else step.why or "tfport has no ONNX form of it"
@@ -145,7 +154,7 @@ def _check_all_lowered(
         has_state = options.strings and any("Variable" in step.op for step in left)
         advice = f"; {STATE_ADVICE}" if has_state and not options.state_as_inputs else ""
         listed = f"{'; '.join(reasons)}{more}{advice}"
-        raise CannotRun(f"{where}: {count} cannot be exported to {to}, only run: {listed}")
+        raise CannotRun(f"{model.where}: {count} cannot be exported to {to}, only run: {listed}")
 
 
 def _is_hosted(step: Step) -> bool:
