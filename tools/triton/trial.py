@@ -46,7 +46,9 @@ from tfport.fix.certify.trial_plan import TrialPlan
 from tfport.fix.certify.trials import Trial, nudged_trial
 from tfport.fix.certify.verification import ALIKE, Verification
 from tfport.fix.export import saved_with
-from tfport.fix.options import FixOptions
+from tfport.fix.lite.input_ranks import with_known_ranks
+from tfport.fix.options import UNCHANGED, FixOptions
+from tfport.fix.signature_changes import with_signature_changes
 from tfport.graph.model import Model
 from tfport.runtime.engines.rounded_model import RoundedRuntime
 from tfport.startup.dataclass import replace
@@ -120,6 +122,8 @@ def tried(source: str, signature: str, folder: Path) -> dict[str, Any]:
     facts = json.loads(done.stdout)
     record = {"outcome": "written", "backend": facts["backend"], "max_batch_size": facts["max_batch_size"]}
     model = saved_with(tfport.load(source), FixOptions())
+    if ranks := with_known_ranks(model, UNCHANGED):
+        model = with_signature_changes(model, ranks)
     name = signature or next((n for n in ("serving_default", *model.signatures) if n in model.signatures), "")
     with TritonServer(folder) as server:
         record["server"] = server_version(server)

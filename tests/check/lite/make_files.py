@@ -150,6 +150,9 @@ CASES: dict[str, LiteFile] = {
     "schema_4": file(RELU, version=4),
     "custom": file(subgraph(custom("Acme"), tensor(), tensor())),
     "flex": file(subgraph(custom("FlexErf"), tensor(), tensor(), custom_options=ERF)),
+    "flex_no_kernel": file(
+        subgraph(custom("FlexBoostedTreesBucketize"), tensor(), tensor(), custom_options=ERF)
+    ),
     "flex_newer": file(subgraph(custom("FlexNoSuchOp"), tensor(), tensor(), custom_options=ERF)),
     "int4": file(RELU, subgraph(builtin("RELU"), tensor(kind="INT4"), tensor(kind="INT4"))),
     "xnnpack_custom": _xnnpack_custom(),

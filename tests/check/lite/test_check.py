@@ -29,6 +29,8 @@ VERDICTS = [  # file, target, delegate, verdict and stage, codes, words of the i
     ("flex", "tensorflow==2.2.3", None, "fails", "run", ["TFP806"], "Regular TensorFlow ops are not"),
     ("flex", TFLITE_14, "flex", "runs", None, [], ""),
     ("flex_newer", "tensorflow==2.12.1", None, "fails", "run", ["TFP807"], "not registered 'NoSuchOp'"),
+    ("flex_no_kernel", "tensorflow==2.4.4", None, "runs", None, [], ""),
+    ("flex_no_kernel", "tensorflow==2.18.1", None, "fails", "run", ["TFP807"], "<no registered kernels>"),
     ("flex_newer", TFLITE_14, "flex", "fails", "run", ["TFP807"], ""),
     ("int4", TFLITE_7, None, "fails", "load", ["TFP808"], "Unsupported data type 17 in tensor"),
     ("int4", TFLITE_14, None, "runs", None, [], ""),

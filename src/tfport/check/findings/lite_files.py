@@ -142,9 +142,10 @@ class LiteFlexOpMissing(LiteFileFinding):
 
     ## Cause
     The delegate runs the op with a kernel of TensorFlow, and that release does not register
-    it; or the op is not on the list of ops that builds of the delegate for phones contain.
+    it, or no longer has a kernel for it; or the op is not on the list of ops that builds of the
+    delegate for phones contain.
     ## Fix
-    Use a newer release, or register the op in your build of the delegate.
+    Use a release that has it, or register the op in your build of the delegate.
     ## Example
         tfport check tests/check/lite/files/flex_newer.tflite --on tensorflow==2.12.1
     """

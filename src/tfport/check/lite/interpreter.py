@@ -171,6 +171,10 @@ BUILT_IN = 1
 """The version of every custom op that interpreters register."""
 AT_LOAD = "Registration failed"
 NO_LIST = "the list of Flex ops of this release is not known"
+NO_KERNEL = (
+    "No registered '{op}' OpKernel for 'CPU' devices compatible with node {{{{node {op}}}}}\n\t.  Registered:  "
+    "<no registered kernels>"
+)
 UNREGISTERED = (
     "Op type not registered '{op}' in binary running on localhost. Make sure the Op and Kernel are "
     "registered in the binary running in this process."
@@ -261,11 +265,13 @@ def _not_linked(op: str, custom: _CustomNode, registry: LiteRegistry) -> LiteFil
 def _flex(op: str, target: Target, registry: LiteRegistry) -> LiteFileFinding | None:
     """Whether the Flex delegate has an op: TensorFlow's own registry, or the list of builds for phones."""
     if target.build is not None and target.named_lite is None:
-        if op in target.registry:
+        if op not in target.registry:
+            says, why = UNREGISTERED, "TensorFlow does not register it"
+        elif not target.registry.kernels(op):
+            says, why = NO_KERNEL, "TensorFlow registers it without a kernel"
+        else:
             return None
-        return LiteFlexOpMissing(
-            op=op, says_text=UNREGISTERED.format(op=op), why="TensorFlow does not register it"
-        )
+        return LiteFlexOpMissing(op=op, says_text=says.format(op=op), why=why)
     newest = registry.package == LITERT or not registry.version
     allowed = flex_allow_list(NEWEST if newest else registry.version)
     if allowed is not None and op in allowed:
