@@ -25,8 +25,8 @@ UNREAD_SECONDS = 10.0
 class AdmissionInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
     """Admits calls of known methods, within a limit, until the server stops.
 
-    A client that does not read its answer, as it never opens HTTP/2's flow control window, keeps its place only
-    while no other call needs it.
+    A client that does not read its answer, because it never opens HTTP/2's flow control window, keeps its
+    place only while no other call needs it.
 
     Stopping must not lose a call: what was received is answered, and what comes later is refused. gRPC's own
     shutdown cancels every call that its library has received but not yet passed to Python, and clients do not
