@@ -1,4 +1,4 @@
-"""Stop a server under load, again and again, after bursts and files overwritten in place: nothing may be lost.
+"""Stop a server under load, again and again, after bursts and files overwritten in place: nothing is lost.
 
     python tools/soak/rounds.py [--rounds 10] [--calls 4000]
 
