@@ -1,11 +1,11 @@
-"""Stop a server under load repeatedly: bursts, files overwritten in place, SIGTERM; nothing may be lost.
+"""Stop a server under load, again and again, after bursts and files overwritten in place: nothing is lost.
 
     python tools/soak/rounds.py [--rounds 10] [--calls 4000]
 
 In each round, clients call over REST and gRPC without a pause. Meanwhile another client sends many calls at
-once, files of the loaded version and of one that loads are overwritten in place, and SIGTERM arrives. Prints
-a row for each round. Fails if an answer is wrong, a call that was sent before the signal is not answered, a
-later one gets anything but a refusal, or the server does not exit with 0.
+once, and files of the loaded version and of one that loads are overwritten in place; then SIGTERM arrives.
+Prints a row for each round. Fails if an answer is wrong, a call that was sent before the signal is not
+answered, a later one gets anything but a refusal, or the server does not exit with 0.
 """
 
 import argparse

@@ -33,6 +33,7 @@ class Sample:
     """Megabytes of the server, without what it shares with its workers: the large bodies of the moment."""
     threads: int
     files: int
+    """Open files of the server, without the connections that clients have open."""
     workers: int
     worker_memory: float
     """Megabytes of all workers together."""
@@ -57,7 +58,8 @@ class Usage:
                 time.monotonic(),
                 _number(status, "RssAnon") / 1e3,
                 _number(status, "Threads"),
-                len(list(Path(f"/proc/{server}/fd").iterdir())),
+                len(_open_files(server))
+                - sum(name.startswith("socket:") for name in _open_files(os.getpid())),
                 len(workers),
                 sum(_number(_status(pid), "RssAnon") for pid in workers) / 1e3,
                 _working_seconds(),
@@ -119,6 +121,17 @@ def _status(pid: int) -> str:
 
 def _number(status: str, field: str) -> int:
     return int(status.partition(f"{field}:")[2].split()[0]) if f"{field}:" in status else 0
+
+
+def _open_files(pid: int) -> list[str]:
+    """Return what the file descriptors of a process are."""
+    names = []
+    for descriptor in Path(f"/proc/{pid}/fd").iterdir():
+        try:
+            names.append(os.readlink(descriptor))
+        except OSError:  # it has just been closed
+            continue
+    return names
 
 
 def _children(pid: int) -> list[int]:
