@@ -123,8 +123,9 @@ class ConditionColumns:
             if not self.imputes and oblique.replacements:
                 values = np.where(np.isnan(values), np.array(oblique.replacements, np.float32), values)
             total = np.zeros(inputs.rows, np.float32)
-            for index, weight in enumerate(oblique.weights):
-                total += values[:, index] * np.float32(weight)
+            with np.errstate(invalid="ignore", over="ignore"):
+                for index, weight in enumerate(oblique.weights):
+                    total += values[:, index] * np.float32(weight)
             result = total >= np.float32(oblique.threshold)
             if not self.imputes and not oblique.replacements and missing_is_true:
                 result |= absent[:, at].any(1)
