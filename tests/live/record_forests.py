@@ -145,7 +145,9 @@ def inputs(folder: Path) -> list[np.ndarray]:
         np.stack(numbers, 1) if numbers else np.zeros((0, 0), np.float32),
         np.stack(booleans, 1) if booleans else np.zeros((0, 0), np.float32),
         np.stack(categories, 1) if categories else np.zeros((0, 0), np.int32),
-        np.array([item for row in items for item in row], np.int32), inner.astype(np.int64), outer.astype(np.int64),
+        np.array([item for row in items for item in row], np.int32),
+        inner.astype(np.int64),
+        outer.astype(np.int64),
     ]  # fmt: skip
 
 

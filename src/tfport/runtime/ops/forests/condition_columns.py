@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfport.errors import RunFailed
 from tfport.formats.yggdrasil.records import (
     CONTAINS,
     CONTAINS_BITMAP,
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from tfport.formats.yggdrasil.records import ForestModel, ForestNodes
 
 HALF = np.float32(0.5)
+MOST_TABLE = 1 << 27
+"""The most elements of a table that a forest needs besides its nodes."""
 Key = tuple[Any, ...]
 
 
@@ -135,6 +138,8 @@ class ConditionColumns:
 def _table(rows: list[tuple[int, bytes, bool]]) -> Any:
     """For each value the conditions that contain it: first for a missing value, last for one past the end."""
     size = max(len(elements) for _, elements, _ in rows) * 8
+    if (size + 2) * len(rows) > MOST_TABLE:
+        raise RunFailed(f"{len(rows)} conditions on {size} categories take too much memory")
     table = np.zeros((size + 2, len(rows)), np.float32)
     for at, (_, elements, missing_is_true) in enumerate(rows):
         bits = np.unpackbits(np.frombuffer(elements, np.uint8), bitorder="little")

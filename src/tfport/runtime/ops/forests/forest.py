@@ -23,12 +23,12 @@ from tfport.formats.yggdrasil.records import (
     ForestModel,
     ForestNodes,
 )
-from tfport.runtime.ops.forests.condition_columns import ConditionColumns
+from tfport.runtime.ops.forests.condition_columns import MOST_TABLE, ConditionColumns
 from tfport.runtime.ops.forests.forest_inputs import FeaturePositions, ForestInputs
 
 CLASSIFICATION, UPLIFTS = "CLASSIFICATION", ("CATEGORICAL_UPLIFT", "NUMERICAL_UPLIFT")
-MOST_ELEMENTS = 1 << 22
-"""Rows are computed in parts, so that no array has more elements than this."""
+MOST_ELEMENTS = 1 << 16
+"""Rows are computed in parts, so that arrays of about this many elements stay in the cache."""
 POISSON_LIMIT = np.float32(19)
 EULER = np.float32(0.5772156649)
 ONE = np.float32(1)
@@ -41,12 +41,13 @@ class Forest:
         self.forest, self.nodes = forest, nodes
         self.positions = FeaturePositions(forest)
         self.inner = nodes.condition != LEAF
-        self.levels = int(nodes.depth.max(initial=0))
         self.child = np.stack([np.arange(len(self.inner)) + 1, nodes.positive], 1)
         self.child[~self.inner] = np.flatnonzero(~self.inner)[:, None]
         self._columns: dict[bool, ConditionColumns] = {}
         self.imputes = _is_globally_imputed(forest, nodes)
         self.classes = forest.columns[forest.label].values - 1 if forest.task == CLASSIFICATION else 1
+        if self.classes * len(self.inner) > MOST_TABLE:
+            raise RunFailed(f"{self.classes} classes in {len(self.inner)} nodes take too much memory")
         self.values = self._leaf_values()
 
     def leaves(self, inputs: ForestInputs, imputes: bool) -> Any:
@@ -66,13 +67,17 @@ class Forest:
         values = columns.of(inputs).reshape(-1)
         node = np.repeat(self.nodes.roots[:, None], inputs.rows, 1).reshape(-1)
         row = np.tile(np.arange(inputs.rows) * columns.count, len(self.nodes.roots))
-        moving = np.flatnonzero(self.inner[node])
-        for _ in range(self.levels):
-            here = node[moving]
-            is_true = values[row[moving] + columns.column[here]] >= columns.threshold[here]
-            after = self.child.reshape(-1)[2 * here + is_true]
-            node[moving] = after
-            moving = moving[self.inner[after]]
+        child = self.child.reshape(-1)
+        moving = np.flatnonzero(self.inner.take(node))
+        here, row = node.take(moving), row.take(moving)
+        while len(moving):
+            is_true = values.take(row + columns.column.take(here)) >= columns.threshold.take(here)
+            here = child.take(2 * here + is_true)
+            inner = self.inner.take(here)
+            if not inner.all():
+                node[moving] = here
+                still = np.flatnonzero(inner)
+                moving, here, row = moving.take(still), here.take(still), row.take(still)
         return node.reshape(len(self.nodes.roots), inputs.rows)
 
     def leaf_indices(self, banks: list[Any]) -> Any:
