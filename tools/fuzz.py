@@ -29,6 +29,7 @@ sys.path.append(str(Path(__file__).parent.parent))
 
 from tests.broken import make_checkpoints, make_files, make_keras
 
+import fuzz_forests
 import fuzz_keras
 import fuzz_lite
 import fuzz_runtime
@@ -170,6 +171,7 @@ TARGETS: dict[str, tuple[Callable[[bytes], None], Callable[[], list[bytes]]]] = 
     "keras-graph": (inspect_file, fuzz_keras.keras_files),
     "lite": (fuzz_lite.load_lite_model, fuzz_lite.lite_files),
     "flexbuffer": (fuzz_lite.read_flexbuffer, fuzz_lite.flexbuffers),
+    "forest": (fuzz_forests.read_forest_file, fuzz_forests.forest_files),
     "scan": (fuzz_scan.scan_file, fuzz_scan.hostile_files),
     "scan-archive": (fuzz_scan.scan_file, archives),
     "marshal": (fuzz_scan.read_marshalled, fuzz_scan.functions),

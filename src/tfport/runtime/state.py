@@ -16,6 +16,7 @@ from tfport.runtime.restore.restore_checks import unset_sentence
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from tfport.formats.files import Files
     from tfport.graph.model import Model
     from tfport.runtime.operand import Dims
 
@@ -116,6 +117,12 @@ class State:
         if self.model is None or not _is_inside(name) or not self.model.files.has(name):
             raise RunFailed(f"{name}: not a file of this model; models may only read their own files")
         return memoryview(self.model.files.map(name))
+
+    def own_files(self, name: str) -> Files:
+        """The files of the model, for those whose names start with `name`."""
+        if self.model is None or not _is_inside(name):
+            raise RunFailed(f"{name}: not a file of this model; models may only read their own files")
+        return self.model.files
 
 
 def _is_inside(name: str) -> bool:

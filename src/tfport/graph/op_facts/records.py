@@ -277,6 +277,17 @@ def tree_logits(call: OpCall) -> Outputs:
     return [(None, call.attr("logits_dimension"))]
 
 
+@shape_rule("SimpleMLInferenceOp SimpleMLInferenceOpWithHandle")
+def forest_predictions(call: OpCall) -> Outputs:
+    # features that a model lacks have no rows, so no input alone says how many there are
+    return [(None, call.attr("dense_output_dim")), (call.attr("dense_output_dim"),)]
+
+
+@shape_rule("SimpleMLInferenceLeafIndexOpWithHandle")
+def forest_leaves(call: OpCall) -> Outputs:
+    return [(None, None)]
+
+
 @shape_rule("BoostedTreesBucketize")
 def tree_buckets(call: OpCall) -> Outputs:
     return list(call.shapes[: call.attr("num_features")])
