@@ -22,7 +22,7 @@ from tfport.formats.files import reason
 from tfport.formats.recognize import may_have_models
 from tfport.formats.remote import file_stamp, is_address, open_remote
 from tfport.formats.saved_model.signature import BINARY, SPLIT, TEXT
-from tfport.startup.dataclass import dataclass, field
+from tfport.startup.dataclass import dataclass, field, replace
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -67,9 +67,12 @@ def folders_of(store: str) -> Iterator[ModelFolder]:
         for line in _lines(store.removeprefix(LIST)):
             yield from folders_of(line)
     elif store.startswith(REGISTRY):
-        from tfport.audit.mlflow_registry import registered_folders  # here, as most stores are no registry
+        from tfport.audit.mlflow_registry import registered_versions  # here, as most stores are no registry
 
-        yield from registered_folders(store, folders_of)
+        for stored in registered_versions(store.removeprefix(REGISTRY), store):
+            for folder in folders_of(stored.address):
+                owner = stored.owner or folder.owner
+                yield replace(folder, name=stored.name, version=stored.version, owner=owner)
     elif is_address(store):
         yield from _remote_folders(store)
     elif os.path.isdir(store):

@@ -57,7 +57,8 @@ FORMATS: tuple[Format, ...] = (
 _MODELS = [row for row in FORMATS if isinstance(row, ModelFormat)]
 _OTHERS = [row for row in FORMATS if isinstance(row, OtherFile)]
 _IN_FOLDERS = sorted((row for row in _MODELS if row.folder_rank), key=lambda row: row.folder_rank)
-_WITH_GRAPHS = [row for row in _IN_FOLDERS if row not in (checkpoint.CHECKPOINT, keras.KERAS_WEIGHTS)]
+_WEIGHTS_ALONE = (checkpoint.CHECKPOINT, checkpoint.CHECKPOINT_STATE, keras.KERAS_WEIGHTS)
+_WITH_GRAPHS = [row for row in _IN_FOLDERS if row not in _WEIGHTS_ALONE]
 MOST_FILES = 500
 """At most this many files of a folder are opened to recognize them."""
 MOST_FOLDERS = 2000

@@ -27,7 +27,7 @@ def audit_text(summary: AuditSummary, width: int, *, everything: bool = False) -
     if not summary.complete:
         yield indented(Text("interrupted: the same command continues", style="yellow"))
     if summary.baseline:
-        yield from _news(summary, width, most)
+        yield from _news(summary, most)
         return
     yield title("where they run")
     yield _where(summary, width)
@@ -37,7 +37,7 @@ def audit_text(summary: AuditSummary, width: int, *, everything: bool = False) -
     yield from _risks(summary.risks, width, most)
     yield from _signature_changes(summary, width, most)
     yield from _groups(summary, width, most)
-    yield from _not_read(summary, width, most)
+    yield from _not_read(summary, most)
 
 
 def _size(summary: AuditSummary) -> str:
@@ -48,13 +48,13 @@ def _size(summary: AuditSummary) -> str:
 
 
 def _where(summary: AuditSummary, width: int) -> ReportPart:
-    head = ["target", "runs", "fails at load", "fails at run", "unknown"]
+    head = ["target", "runs", "load fails", "run fails", "unknown"]
     rows = [
         [c.target, *(f"{n:,}" for n in (c.runs, c.fails_at_load, c.fails_at_run, c.unknown))]
         for c in summary.targets
     ]
     if summary.tried_fix:
-        head += [REWRITE, PERSON]
+        head += ["rewritable", "person"]
         for row, c in zip(rows, summary.targets, strict=True):
             row += [f"{c.rewritten:,}", f"{c.remains + c.not_tried:,}"]
     return columns(rows, width, head=head, right=len(head) - 1)
@@ -78,7 +78,7 @@ def _upgrade(upgrade: Upgrade, width: int, most: int) -> Iterator[ReportPart]:
     yield columns([[name, f"{number:,}", note if number else ""] for name, number, note in rows], width)
     if upgrade.people:
         yield title(PERSON, f"{count(upgrade.needs_person, 'model')}")
-        yield columns([[path, cut_off(why, LONGEST)] for path, why in upgrade.people[:most]], width)
+        yield from map(_sentence, (f"{path}: {why}" for path, why in upgrade.people[:most]))
         yield from map(indented, more(len(upgrade.people) - most))
 
 
@@ -86,7 +86,7 @@ def _causes(summary: AuditSummary, width: int, most: int) -> Iterator[ReportPart
     if not summary.causes:
         return
     yield title("what stops them", "by the number of models")
-    head = ["models", "alone", *([REWRITE] if summary.tried_fix else []), "target", "cause"]
+    head = ["models", "alone", *(["rewritable"] if summary.tried_fix else []), "target", "cause"]
     rows = [_cause_row(cause, tried_fix=summary.tried_fix) for cause in summary.causes[:most]]
     if len(summary.targets) == 1:
         head.remove("target")
@@ -136,29 +136,31 @@ def _groups(summary: AuditSummary, width: int, most: int) -> Iterator[ReportPart
     yield from map(indented, more(len(summary.groups) - most))
 
 
-def _not_read(summary: AuditSummary, width: int, most: int) -> Iterator[ReportPart]:
+def _not_read(summary: AuditSummary, most: int) -> Iterator[ReportPart]:
     if summary.not_read:
         total = sum(number for status, number in summary.statuses.items() if status != "read")
         yield title("not read", count(total, "model"))
-        for model in summary.not_read[:most]:
-            yield indented(Text(printable(cut_off(model["error"] or model["path"], 2 * LONGEST))))
+        yield from map(_sentence, (model["error"] or model["path"] for model in summary.not_read[:most]))
         yield from map(indented, more(total - min(most, len(summary.not_read))))
 
 
-def _news(summary: AuditSummary, width: int, most: int) -> Iterator[ReportPart]:
+def _news(summary: AuditSummary, most: int) -> Iterator[ReportPart]:
     problems = summary.new_problems
     yield title(f"new since {summary.baseline}", count(len(problems), "problem"))
-    rows = [
-        [p.path, p.target, f"{p.before or 'new'} → {p.verdict}", ", ".join(p.causes)] for p in problems[:most]
-    ]
-    if rows:
-        yield columns(rows, width)
-        yield from map(indented, more(len(problems) - most))
+    for p in problems[:most]:
+        where = f"{p.path} on {p.target}" if p.target else p.path
+        causes = f" ({', '.join(p.causes)})" if p.causes else ""
+        yield _sentence(f"{where}: {p.before or 'new'} → {p.verdict}{causes}")
+    yield from map(indented, more(len(problems) - most))
     if summary.new_risks:
         yield title("new risks", count(len(summary.new_risks), "risk"))
-        rows = [[r["path"], r["severity"], r["code"], r["message"]] for r in summary.new_risks[:most]]
-        yield columns(rows, width)
+        for r in summary.new_risks[:most]:
+            yield _sentence(f"{r['path']}: {r['severity']} {r['code']}: {r['message']}")
         yield from map(indented, more(len(summary.new_risks) - most))
+
+
+def _sentence(text: str) -> ReportPart:
+    return indented(Text(printable(cut_off(text, 2 * LONGEST))))
 
 
 @json_of(AuditSummary)
