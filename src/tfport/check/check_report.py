@@ -73,9 +73,11 @@ def check_model(
     checksums: bool = False,
     custom: Sequence[str] = (),
     ways_out: bool = True,
+    refuses_format: bool = True,
 ) -> CheckReport:
     """Check a model on targets; `ways_out` also searches the nearest releases that run it.
 
+    A model whose format none of the targets reads is an error if `refuses_format`, otherwise a finding.
     `custom` are classes and functions that the program registers with Keras: `NAME` or `NAME=FILE.py`.
     """
     subject = CheckedModel(
@@ -95,7 +97,7 @@ def check_model(
         except OtherFormat as error:
             refused.append(error)
             results.append(_other_format(subject, target, error))
-    if refused and len(refused) == len(results):
+    if refuses_format and refused and len(refused) == len(results):
         raise refused[0]
     if ways_out:
         _add_ways_out(subject, results, soft_placement)

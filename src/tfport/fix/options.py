@@ -81,6 +81,8 @@ class FixOptions:
     """The user's rules; they are tried before tfport's."""
     inputs: Mapping[str, Any] | Sequence[Mapping[str, Any]] = ()
     """Inputs to compare outputs on, instead of generated ones: arrays by name, for one or several calls."""
+    compare: bool = True
+    """Whether to compare outputs; otherwise the verdict of a rewritten model is `not compared`."""
     rtol: float | None = None
     atol: float | None = None
     pythons: tuple[str, ...] = ()

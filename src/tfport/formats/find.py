@@ -20,10 +20,10 @@ from tfport.formats.file_reader import FileReader
 from tfport.formats.files import Files, Folder, MemoryFiles, reason
 from tfport.formats.format import HEAD, ModelFormat, ModelLocation, OtherFile, Sample
 from tfport.formats.recognize import locate, models_below, models_in, other_archive, other_folder, recognize
+from tfport.formats.remote import is_address
 
 ModelSource: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryview | IO[bytes]"
 
-URL = re.compile(r"[a-z][a-z0-9+.-]*://")
 ARCHIVE_NAME = re.compile(r".*\.(zip|whl|tar|tgz|tbz2?|txz|tar\.(gz|bz2|xz))")
 LEVELS = 3
 MOST_NAMED = 8
@@ -74,7 +74,7 @@ def _in_open_file(file: IO[bytes], reader: FileReader) -> ModelLocation:
 
 
 def _at_path(path: str, reader: FileReader) -> ModelLocation:
-    if URL.match(path):
+    if is_address(path):
         raise Error(f"{path}: a URL, not a path; download it first")
     try:
         mode = os.stat(path).st_mode

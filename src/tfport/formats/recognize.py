@@ -8,6 +8,7 @@ Paths, archives and bytes are turned into files by `find`.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from tfport.errors import Error, UnreadableFile
 from tfport.formats import other_files
@@ -56,6 +57,8 @@ FORMATS: tuple[Format, ...] = (
 _MODELS = [row for row in FORMATS if isinstance(row, ModelFormat)]
 _OTHERS = [row for row in FORMATS if isinstance(row, OtherFile)]
 _IN_FOLDERS = sorted((row for row in _MODELS if row.folder_rank), key=lambda row: row.folder_rank)
+_WEIGHTS_ALONE = (checkpoint.CHECKPOINT, checkpoint.CHECKPOINT_STATE, keras.KERAS_WEIGHTS)
+_WITH_GRAPHS = [row for row in _IN_FOLDERS if row not in _WEIGHTS_ALONE]
 MOST_FILES = 500
 """At most this many files of a folder are opened to recognize them."""
 MOST_FOLDERS = 2000
@@ -107,6 +110,45 @@ def _models_of(row: ModelFormat, files: Files, names: list[str], folders: list[s
         if models := _models_of(row, inner, inner.list()[0], []):
             return models
     return []
+
+
+def may_have_models(names: list[str]) -> bool:
+    """Whether a folder with these files may have a model in it; `every_model_in` looks at their content."""
+    return bool(_candidates(names))
+
+
+def every_model_in(files: Files) -> Iterator[ModelLocation | tuple[str, Error]]:
+    """The models directly in the top folder, of all formats; for a broken one its path and the error.
+
+    Weights alone are no models. Of a SavedModel, the other files of its folder are parts.
+    """
+    names, _ = files.list()
+    seen: set[str] = set()
+    for name, rows in _candidates(names).items():
+        sample = Sample(files, name)
+        try:
+            row = recognize(sample)
+            if isinstance(row, OtherFile) and row.broken:
+                yield sample.label, row.error(sample.label)
+            elif any(not candidate.accepts or _key(row) in candidate.accepts for candidate in rows):
+                model = _location(row, sample)
+                if model.where not in seen:
+                    seen.add(model.where)
+                    yield model
+                if model.is_folder:
+                    return
+        except Error as error:
+            yield sample.label, error
+
+
+def _candidates(names: list[str]) -> dict[str, list[ModelFormat]]:
+    """The files that may be models, with the formats that they may have; the most specific names first."""
+    rows: dict[str, list[ModelFormat]] = {}
+    for row in _WITH_GRAPHS:
+        for group in row.candidates(names):
+            for name in group:
+                rows.setdefault(name, []).append(row)
+    return rows
 
 
 def _key(row: Format) -> str:

@@ -54,18 +54,25 @@ def scan_path(path: str, definitions: OpDefs, tags: Iterable[str] | None = None)
 
     What cannot be read is an error only if nothing of concern was found in it.
     """
-    own: set[str] = set()
-    risks_inside = functools.partial(_inner_risks, own=own, definitions=definitions)
     try:
         location = find_model(path)
         model = load_any_model(location, definitions, tags)
-        report = scan_model(model)
-        if tags is None:
-            _add_other_graphs(report, model, location, definitions)
-        own |= {location.where, *map(location.files.label, (location.name, KERAS_WEIGHTS)), report.model}
-        report.risks += look_at(path, risks_inside)
+        return scan_loaded(path, location, model, definitions, tags)
     except Error as error:
-        report = _without_model(path, look_at(path, risks_inside), error)
+        risks_inside = functools.partial(_inner_risks, own=set(), definitions=definitions)
+        return _without_model(path, look_at(path, risks_inside), error)
+
+
+def scan_loaded(
+    path: str, location: ModelLocation, model: Model, definitions: OpDefs, tags: Iterable[str] | None = None
+) -> ScanReport:
+    """Everything that the path of a model that is loaded could do."""
+    report = scan_model(model)
+    if tags is None:
+        _add_other_graphs(report, model, location, definitions)
+    own = {location.where, *map(location.files.label, (location.name, KERAS_WEIGHTS)), report.model}
+    risks_inside = functools.partial(_inner_risks, own=own, definitions=definitions)
+    report.risks += look_at(path, risks_inside)
     report.risks = _once(report.risks)
     return report
 
@@ -88,7 +95,8 @@ def _without_model(path: str, risks: list[Risk], error: Error) -> ScanReport:
     if worst_severity(risks) in (None, NOTE):
         raise error
     why = str(error).removeprefix(f"{path}: ")
-    return ScanReport(path, NO_MODEL, [*risks, NotScanned(subject=f"`{path}`", detail=why, level=NOTE)])
+    unread = NotScanned(subject=f"`{path}`", detail=why, level=NOTE)
+    return ScanReport(path, NO_MODEL, _once([*risks, unread]))
 
 
 def scan_beside(folder: str, models: Iterable[str], definitions: OpDefs) -> ScanReport:

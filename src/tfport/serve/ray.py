@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tfport.errors import Error
+from tfport.formats.remote import is_address
 from tfport.runtime.engines.gpu.device_name import CUDA, TENSORRT, parse_device
 from tfport.runtime.engines.gpu.gpu_options import TF32, GpuOptions
 from tfport.runtime.session import Session
 from tfport.serve.model_catalog import ModelCatalog
-from tfport.serve.models.config import is_address
 from tfport.serve.models.store import open_store
 from tfport.serve.rest.encode import error_body
 from tfport.serve.rest.options import RestOptions

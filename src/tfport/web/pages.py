@@ -1,4 +1,4 @@
-"""Static pages about a model: `check --html`, `matrix --html`, `inspect --html`, and `fix`'s certificate.
+"""Static pages: `check --html`, `matrix --html`, `inspect --html`, `audit --html`, and `fix`'s certificate.
 
 Each has the JSON that the command prints, and the graphs of the model if they are not too large.
 """
@@ -22,6 +22,7 @@ from tfport.web.matrix_details import matrix_with_details
 from tfport.words import printable
 
 if TYPE_CHECKING:
+    from tfport.audit.summary import AuditSummary
     from tfport.graph.model import Model
     from tfport.inspection.inspection import Inspection
 
@@ -57,6 +58,15 @@ def matrix_page(matrix: Matrix) -> str:
     documents = {"matrix": matrix_with_details(matrix)}
     return self_contained_page(
         "verdicts", _title(matrix.model, "where it runs"), entry, documents, str(matrix)
+    )
+
+
+def audit_page(summary: AuditSummary) -> str:
+    """The page of an audit: how many models run where, what stops the others, and what changed."""
+    store = ", ".join(summary.stores)
+    entry = model_entry(store, "", summary.bytes)
+    return self_contained_page(
+        "audit", _title(store, "audit"), entry, {"audit": summary.to_json()}, str(summary)
     )
 
 

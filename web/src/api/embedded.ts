@@ -1,6 +1,6 @@
 /** The documents that a static page contains. */
 
-import type { Certificate, CheckReport, Explained, FixReport, FixResult, Inspection, Matrix, OpsReport, Profile } from "./reports";
+import type { AuditReport, Certificate, CheckReport, Explained, FixReport, FixResult, Inspection, Matrix, OpsReport, Profile } from "./reports";
 import type { Source } from "./source";
 import { ApiError, NOT_IN_THIS_PAGE } from "./source";
 import type { GraphData, GraphSummary, ModelEntry, NodeDetails, SearchResult } from "./types";
@@ -9,7 +9,7 @@ import type { GraphData, GraphSummary, ModelEntry, NodeDetails, SearchResult } f
 export interface EmbeddedDocuments {
   version: 1;
   /** The tab to show first. */
-  view: "overview" | "graph" | "verdicts" | "fix" | "profile";
+  view: "overview" | "graph" | "verdicts" | "fix" | "profile" | "audit";
   title: string;
   model: ModelEntry;
   inspect?: Inspection;
@@ -21,6 +21,8 @@ export interface EmbeddedDocuments {
   certificate?: Certificate;
   fix?: FixReport;
   profile?: Profile;
+  /** The summary of an audit: a page about a store has nothing else. */
+  audit?: AuditReport;
 }
 
 const ELEMENT = "tfport-data";

@@ -500,3 +500,51 @@ export interface CodePages {
   version: 1;
   codes: { code: string; name: string; title: string; severity: string; sections: Record<string, string> }[];
 }
+
+/** `tfport audit --json`, version 1. */
+export interface AuditReport {
+  version: 1;
+  stores: string[];
+  complete: boolean;
+  models: number;
+  bytes: number;
+  tried_fix: boolean;
+  targets: {
+    target: string;
+    runs: number;
+    fails_at_load: number;
+    fails_at_run: number;
+    unknown: number;
+    rewritten: number;
+    remains: number;
+    not_tried: number;
+  }[];
+  upgrade: {
+    before: string;
+    after: string;
+    keeps_running: number;
+    breaks: number;
+    rewritten: number;
+    needs_person: number;
+    starts_running: number;
+    runs_on_neither: number;
+    undecided: number;
+    people: { path: string; why: string }[];
+  } | null;
+  causes: {
+    target: string;
+    code: string;
+    subject: string;
+    models: number;
+    alone: number;
+    rewritten: number;
+    message: string;
+    examples: string[];
+  }[];
+  risks: { code: string; severity: string; models: number; example: string; message: string }[];
+  group_by: string | null;
+  groups: { group: string; models: number; unread: number; fails: Record<string, number> }[];
+  signature_changes: { name: string; before: string; after: string; changes: string[] }[];
+  not_read: { path: string; status: string; error: string }[];
+  new_problems: { path: string; target: string; before: string | null; verdict: string; causes: string[] }[];
+}

@@ -3,6 +3,7 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Problem } from "../components/states";
+import { Audit } from "../views/audit/audit";
 import { Compare } from "../views/compare/compare";
 import { Explain } from "../views/explain/explain";
 import { Landing } from "../views/landing/landing";
@@ -21,7 +22,7 @@ export function App(): JSX.Element {
   useKeys({ onHelp: () => setHelps(true) });
   useEffect(() => {
     notice.value = null;
-    if (embedded && route.view !== "model") {
+    if (embedded && !embedded.documents.audit && route.view !== "model") {
       go(modelAddress(embedded.documents.model.id, embedded.documents.view as Tab), true);
     }
   }, [route.view]);
@@ -39,6 +40,7 @@ export function App(): JSX.Element {
 }
 
 function View({ route }: { route: Route }): JSX.Element {
+  if (embedded?.documents.audit) return <Audit audit={embedded.documents.audit} />;
   if (route.view === "model") return <ModelPage key={route.model} {...route} />;
   return (
     <main id="main" class="page" tabIndex={-1}>

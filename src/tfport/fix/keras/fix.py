@@ -21,6 +21,7 @@ from tfport.check.findings.finding import ERROR
 from tfport.check.findings.keras_files import KerasTensorFlowLayer
 from tfport.errors import Error
 from tfport.fix.attempt import FixAttempt, ModelForm
+from tfport.fix.certify.verification import Verification
 from tfport.fix.certify.verify import Progress, verify
 from tfport.fix.journal import Journal
 from tfport.fix.keras.dialect import Dialect
@@ -126,6 +127,8 @@ def fix_keras(
         needed = _needed_beside_keras(attempt.report)
         if not attempt.runs and not needed:
             return FixedKeras(original or model, target, attempt, None)
+        if not options.compare:
+            return FixedKeras(original or model, target, attempt, Verification([]), rewrite.write)
         verification = verify(
             model if original is None else compared_form(original, written, model),
             written,

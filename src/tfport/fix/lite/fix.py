@@ -11,6 +11,7 @@ from tfport.check.check_report import check_model
 from tfport.check.findings.finding import ERROR
 from tfport.errors import Error
 from tfport.fix.attempt import FixAttempt, ModelForm
+from tfport.fix.certify.verification import Verification
 from tfport.fix.certify.verify import Progress, verify
 from tfport.fix.lite.interpreter import LiteInterpreter
 from tfport.fix.lite.rewrite import LiteRewrite
@@ -80,6 +81,8 @@ def fix_lite(
     if not attempt.runs:
         return FixedLite(model, target, attempt, None)
     written.require_graph()
+    if not options.compare:
+        return FixedLite(model, target, attempt, Verification([]), data)
     verification = verify(
         model,
         written,

@@ -16,12 +16,12 @@ from collections.abc import Mapping
 from tfport.errors import UnreadableFile
 from tfport.formats.files import reason
 from tfport.formats.proto import model_server_config_pb2 as pb
+from tfport.formats.remote import is_address
 from tfport.serve.models.policy import AllVersions, LatestVersions, Policy, SpecificVersions
 from tfport.serve.status import invalid_argument
 from tfport.startup.dataclass import dataclass, field
 
 PLATFORM = "tensorflow"
-_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _POSITION = re.compile(r"^\d+:\d+ : ")
 
 
@@ -85,11 +85,6 @@ def settings_of(config: pb.ModelServerConfig) -> list[ModelSettings]:
             raise invalid_argument(f"Illegal to list model {model.name} multiple times in config list")
         models[model.name] = _settings(model)
     return list(models.values())
-
-
-def is_address(path: str) -> bool:
-    """Whether a path is a URL of an object store, such as `s3://…`."""
-    return _ADDRESS.match(path) is not None
 
 
 def _settings(model: pb.ModelConfig) -> ModelSettings:

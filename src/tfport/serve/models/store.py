@@ -15,15 +15,12 @@ import re
 import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from tfport.errors import UnreadableFile
 from tfport.formats.files import reason
 from tfport.formats.keras.signature import EXTENSIONS
-from tfport.serve.models.config import is_address
-
-if TYPE_CHECKING:
-    from fsspec import AbstractFileSystem
+from tfport.formats.remote import file_stamp, is_address, open_remote
 
 _NUMBER = re.compile(r"[0-9]+")
 _LARGEST = 2**63 - 1
@@ -109,20 +106,8 @@ class RemoteStore:
     def __init__(self, base_path: str) -> None:
         self.base_path = base_path
 
-    def _open(self) -> tuple[AbstractFileSystem, str]:
-        try:
-            from fsspec.core import url_to_fs
-        except ImportError:
-            raise UnreadableFile(f"{self.base_path}: object stores need fsspec: pip install fsspec") from None
-        try:
-            files, path = url_to_fs(self.base_path)
-        except (ImportError, ValueError) as error:
-            raise UnreadableFile(f"{self.base_path}: {error}") from None
-        files.invalidate_cache()  # other processes write there
-        return files, path.rstrip("/")
-
     def versions(self) -> dict[int, str]:
-        files, base = self._open()
+        files, base = open_remote(self.base_path)
         try:
             listed = {entry["name"].rstrip("/"): entry["type"] for entry in files.ls(base, detail=True)}
         except FileNotFoundError:
@@ -137,16 +122,13 @@ class RemoteStore:
         return {number: f"{base}/{name}" for number, name in numbered.items()}
 
     def stamp(self, path: str) -> Stamp:
-        files, _ = self._open()
+        files, _ = open_remote(self.base_path)
         entries = files.find(path, detail=True)
-        changing = ("size", "ETag", "etag", "md5Hash", "LastModified", "mtime", "created")
-        return tuple(
-            (name, tuple(str(entries[name].get(key)) for key in changing)) for name in sorted(entries)
-        )
+        return tuple((name, file_stamp(entries[name])) for name in sorted(entries))
 
     def fetch(self, path: str, folder: Path) -> Path:
         """Copy to a temporary folder and rename it, so that a copy is always complete."""
-        files, _ = self._open()
+        files, _ = open_remote(self.base_path)
         sources = sorted(files.find(path))
         part = folder.with_name(f".{folder.name}.part")
         shutil.rmtree(part, ignore_errors=True)
