@@ -114,7 +114,7 @@ refused, and {crashed} ended in a traceback. *Now* is the run after corrections,
 SPEED_HEAD = """
 ### Conversion beside the official converter
 
-Each model was converted by tfport (with its comparison of outputs) and then by tensorflowjs 4.22.0 with TensorFlow 2.15.1,
+Models chosen because both convert them: each was converted by tfport (with its comparison of outputs) and then by tensorflowjs 4.22.0 with TensorFlow 2.15.1,
 in one alternating run on a machine with other work, so that only processor seconds compare well. Geometric means:
 {cpu:.1f} times the processor seconds, {wall:.1f} times the time, {mb:.1f} times the memory.
 
