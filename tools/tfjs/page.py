@@ -103,7 +103,7 @@ DRAW = EVIDENCE / "tfjs_draw.json"
 DRAW_HEAD = """
 ## A draw from what was left
 
-{count} models that no table above has, one of a package or repository at most, drawn at random (seed 4118) before any of
+Drawn ({count}): models that no table above has, one of a package or repository at most, at random (seed 4118) before any of
 them was tried; ten generated inputs each on Node (4.22.0 on cpu and wasm, 3.21.0) and Chromium (webgl), fewer on slow
 backends. In the first run {written} were written, {right} of them with the same answers on every backend; {refused} were
 refused, and {crashed} ended in a traceback. *Now* is the run after corrections, where it was run again.
@@ -114,7 +114,7 @@ refused, and {crashed} ended in a traceback. *Now* is the run after corrections,
 SPEED_HEAD = """
 ### Conversion beside the official converter
 
-Each model was converted by tfport (with its comparison of outputs) and then by tensorflowjs 4.22.0 with TensorFlow 2.15.1,
+Models chosen because both convert them: each was converted by tfport (with its comparison of outputs) and then by tensorflowjs 4.22.0 with TensorFlow 2.15.1,
 in one alternating run on a machine with other work, so that only processor seconds compare well. Geometric means:
 {cpu:.1f} times the processor seconds, {wall:.1f} times the time, {mb:.1f} times the memory.
 

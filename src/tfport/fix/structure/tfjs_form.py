@@ -220,8 +220,8 @@ def crop_ends_first(model: Model, facts: Facts, journal: Journal) -> None:
     """Crop the end of an axis before its start: TensorFlow.js fails on one that is too short for both."""
     changed = []
     for node in [node for node in model.graph if node.op == "StridedSlice"]:
-        bounds = [facts.constant(value) for value in node.inputs[1:]]
-        crossing = _crossing(node, facts.shape(node.inputs[0]).dims, *bounds)
+        bounds = [array for value in node.inputs[1:] if (array := facts.constant(value)) is not None]
+        crossing = _crossing(node, facts.shape(node.inputs[0]).dims, bounds) if len(bounds) == 3 else []
         if not crossing:
             continue
         value, kept = node.inputs[0], [i for i in range(bounds[0].size) if not _has(node, "new_axis", i)]
@@ -242,11 +242,10 @@ def crop_ends_first(model: Model, facts: Facts, journal: Journal) -> None:
     journal.changed("cropped at one end", "An axis is cropped at its end, then at its start.", changed)
 
 
-def _crossing(node: Node, dims: Sequence[int | None] | None, *bounds: NDArray[Any] | None) -> list[int]:
+def _crossing(node: Node, dims: Sequence[int | None] | None, bounds: Sequence[NDArray[Any]]) -> list[int]:
     """The bounds of a slice, each from the start to before the end, between which nothing may be left."""
-    if any(bound is None for bound in bounds):
-        return []
-    crossing, rank = [], len(dims) if dims is not None else 0
+    crossing: list[int] = []
+    rank = len(dims) if dims is not None else 0
     for i, (begin, end, step) in enumerate(zip(*bounds, strict=True)):
         special = any(_has(node, name, i) for name in ("begin", "end", "ellipsis", "new_axis", "shrink_axis"))
         if special or step != 1 or not begin > 0 > end:
