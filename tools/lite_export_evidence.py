@@ -224,7 +224,8 @@ def original_of(kind: str, name: str, path: Path) -> dict[str, Any] | str:
     command = [sys.executable, __file__, "trials", str(path), signature, str(trials_of(name))]
     made = subprocess.run(command, capture_output=True, text=True)
     if made.returncode:
-        return f"no inputs: {made.stderr.splitlines()[-1][:200]}"
+        said = made.stderr.splitlines() or [f"ended with {made.returncode}"]
+        return f"no inputs: {said[-1][:200]}"
     names = json.loads(made.stdout)
     return {
         "path": str(path),
