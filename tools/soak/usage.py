@@ -18,8 +18,8 @@ LONGEST_WARM_UP = 300.0
 MOST_RISE = 0.1
 """How much more the server may use at the end than after the warm-up, as a part."""
 MOST_FILES = 20
-"""How many more files besides: a leak in one of the thousands of requests leaves more, and some connections of
-clients that have left are always still open."""
+"""How many more files besides: a leak in thousands of requests leaves more, and some connections of clients
+that have left are always still open."""
 SHORTEST = 5.0
 """Seconds over which it is measured, at least, for what came after the last sample."""
 BUSY = 0.3
