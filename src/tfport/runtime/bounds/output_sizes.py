@@ -71,7 +71,7 @@ def _segments(inputs: Sequence[Any], attrs: Attrs) -> int:
 def _gathered(inputs: Sequence[Any], attrs: Attrs) -> int:
     """Slices for each index, of the same batch."""
     params, indices = inputs[:2]
-    batch = int(attrs.get("batch_dims") or 0)  # type: ignore[arg-type]
+    batch = int(attrs.get("batch_dims") or 0)
     batch += indices.ndim if batch < 0 else 0
     axis = int(inputs[2]) if len(inputs) > 2 else batch
     axis += params.ndim if axis < 0 else 0
