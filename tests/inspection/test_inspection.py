@@ -75,6 +75,7 @@ CONTRACT = {
     "problems": [str],
     "keras": dict | None,
     "lite": dict | None,
+    "forests": list,
 }
 
 

@@ -24,6 +24,7 @@ from tfport.rendering import RenderedResult
 from tfport.startup.dataclass import dataclass, field
 
 if TYPE_CHECKING:
+    from tfport.inspection.forests import ForestSummary
     from tfport.inspection.keras import KerasInspection
     from tfport.inspection.lite import LiteInspection
 
@@ -81,6 +82,8 @@ class Inspection(RenderedResult):
     """For a Keras file, or a SavedModel of Keras 2: its layers and settings."""
     lite: LiteInspection | None = None
     """For a TensorFlow Lite file: its operators, versions and quantization."""
+    forests: list[ForestSummary] = field(default_factory=list)
+    """The decision forests in its assets."""
 
 
 def inspect_model(
@@ -92,6 +95,8 @@ def inspect_model(
     counted = count_ops(model, fetched)
     model_variables = variables(model)
     keras = _keras(model, problems)
+    model_assets = assets(model)
+    forests = _forests(model, model_assets, problems)
     return Inspection(
         model=model.where,
         format=model.format,
@@ -115,11 +120,12 @@ def inspect_model(
         variables=model_variables,
         stored=_stored(model, model_variables, problems),
         tables=tables(model),
-        assets=assets(model),
+        assets=model_assets,
         devices=sorted({node.device for node in every_node(model.graph) if node.device}),
         problems=problems + _missing(model) + _uncounted(counted),
         keras=keras,
         lite=_lite(model),
+        forests=forests,
     )
 
 
@@ -145,6 +151,14 @@ def _lite(model: Model) -> LiteInspection | None:
     from tfport.inspection.lite import inspect_lite  # other models do not need it
 
     return inspect_lite(model)
+
+
+def _forests(model: Model, model_assets: list[Asset], problems: list[str]) -> list[ForestSummary]:
+    if not any(asset.file.endswith("data_spec.pb") for asset in model_assets):
+        return []
+    from tfport.inspection.forests import inspect_forests  # other models do not need it
+
+    return list(inspect_forests(model, model_assets, problems))
 
 
 def _stored(model: Model, model_variables: list[GraphVariable], problems: list[str]) -> list[StoredTensor]:

@@ -40,6 +40,7 @@ def inspection_text(report: Inspection, width: int, *, everything: bool = False)
 
         yield from render_keras(report.keras, width, everything=everything)
     yield from _signatures(report, width, most)
+    yield from _forests(report, width, most)
     yield from _ops(report, width, most)
     yield from _state(report, most)
     yield from _problems(report, most)
@@ -97,6 +98,20 @@ def _signatures(report: Inspection, width: int, most: int) -> Iterator[ReportPar
         yield _signature(report.fetched.signature, most)
         others = f"{count(report.fetched.unneeded, 'node')} that neither they nor loading and saving need"
         yield facts([("rest", [others] * bool(report.fetched.unneeded))], width)
+
+
+def _forests(report: Inspection, width: int, most: int) -> Iterator[ReportPart]:
+    for forest in report.forests:
+        yield title("decision forest", printable(forest.prefix))
+        rows = [
+            (
+                "kind",
+                [forest.kind, forest.task, *([f"label {printable(forest.label)}"] * bool(forest.label))],
+            ),
+            ("trees", [count(forest.trees, "tree"), count(forest.nodes, "node"), f"depth {forest.depth}"]),
+            ("features", _cut([f"{printable(name)} {kind}" for name, kind in forest.features.items()], most)),
+        ]
+        yield facts(rows, width)
 
 
 def _signature(signature: Signature, most: int) -> ReportPart:
@@ -244,6 +259,21 @@ def inspection_json(report: Inspection) -> dict[str, Any]:
         "problems": report.problems,
         "keras": _keras(report),
         "lite": _lite(report),
+        "forests": [
+            {
+                "prefix": forest.prefix,
+                "kind": forest.kind,
+                "task": forest.task,
+                "label": forest.label,
+                "trees": forest.trees,
+                "nodes": forest.nodes,
+                "leaves": forest.leaves,
+                "depth": forest.depth,
+                "node_format": forest.node_format,
+                "features": forest.features,
+            }
+            for forest in report.forests
+        ],
     }
 
 

@@ -221,5 +221,5 @@ def tree_structure(inner: Any, trees: int) -> tuple[Ints, Ints, Ints]:
 
 def _next(keys: Any, level: Any, after: Any, count: int) -> Any:
     """The first node after another one that has a level."""
-    found = np.searchsorted(keys, level * (count + 1) + after)
-    return keys[np.minimum(found, max(count - 1, 0))] % (count + 1) if count else found
+    index = np.searchsorted(keys, level * (count + 1) + after)
+    return keys[np.minimum(index, max(count - 1, 0))] % (count + 1) if count else index
