@@ -1,8 +1,8 @@
 """A SentencePiece model: its pieces, and how texts become pieces and pieces become texts.
 
-TensorFlow Text links SentencePiece 0.1.96. The package `sentencepiece` (extra `tfport[text]`) splits texts as that
-version does, up to 0.2.1: later ones choose differently between splits that are equally good. How it joins pieces
-changed earlier, so `decode` does it here.
+TensorFlow Text links SentencePiece 0.1.96. The package `sentencepiece` (extra `tfport[text]`) splits texts as
+that version does, up to 0.2.1: later ones choose differently between splits that are equally good. How it joins
+pieces changed earlier, so `decode` does it here.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tfport.errors import RunFailed
 from tfport.runtime.ops.io.descriptors import messages
 
 _MESSAGES = """
-    Model: pieces=1 *Piece, trainer_spec=2 Trainer, normalizer_spec=3 Normalizer, denormalizer_spec=5 Normalizer
+    Model: pieces=1 *Piece, trainer_spec=2 Trainer, normalizer_spec=3 Normalizer, denormalizer=5 Normalizer
     Piece: piece=1 bytes, score=2 float, type=3 int32
     Trainer: unk_surface=44 *bytes, bos_piece=46 bytes, eos_piece=47 bytes
     Normalizer: precompiled_charsmap=2 bytes, add_dummy_prefix=3 *bool, remove_extra_whitespaces=4 *bool
@@ -55,7 +55,7 @@ class SentencepieceModel:
         trainer, normalizer = proto.trainer_spec, proto.normalizer_spec
         self.bos_piece: bytes = trainer.bos_piece or b"<s>"
         self.eos_piece: bytes = trainer.eos_piece or b"</s>"
-        self._denormalizes = bool(proto.denormalizer_spec.precompiled_charsmap)
+        self._denormalizes = bool(proto.denormalizer.precompiled_charsmap)
         self._drops_first_space = any(
             [True, *flags][-1] for flags in (normalizer.add_dummy_prefix, normalizer.remove_extra_whitespaces)
         )

@@ -34,11 +34,11 @@ def sentencepiece_tokenize(
 ):
     texts = input.reshape(-1).tolist()
     options = _options(sp_handle, add_bos, add_eos, reverse)
-    if out_type.numpy != object and not return_nbest and _is_plain(nbest_size):
+    if out_type.name != "string" and not return_nbest and _is_plain(nbest_size):
         rows = [_with_added(ids, options) for ids in sp_handle.encode(texts)]
         return _ids(rows), splits_of(rows, Tsplits.numpy)
     split = _split(sp_handle, texts, nbest_size, alpha, return_nbest)
-    if out_type.numpy != object:
+    if out_type.name != "string":
         rows = [_with_added([piece.id for piece in text.pieces], options) for text in split]
         return _ids(rows), splits_of(rows, Tsplits.numpy)
     rows = [
@@ -55,7 +55,7 @@ def sentencepiece_tokenize_with_offsets(
     split = _split(sp_handle, input.reshape(-1).tolist(), nbest_size, alpha, return_nbest)
     # as in TensorFlow Text, pieces that are added begin and end at 0
     zeros = (0 if options[0] is not None else None, 0 if options[1] is not None else None, options[2])
-    if out_type.numpy == object:
+    if out_type.name == "string":
         names = _pieces(sp_handle, options)
         rows = [_with_added([piece.piece for piece in text.pieces], names) for text in split]
         values = string_array(list(chain.from_iterable(rows)))
