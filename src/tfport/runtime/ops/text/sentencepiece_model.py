@@ -1,13 +1,14 @@
 """A SentencePiece model: its pieces, and how texts become pieces and pieces become texts.
 
 TensorFlow Text links SentencePiece 0.1.96. The package `sentencepiece` (extra `tfport[text]`) splits texts as
-that version does, up to 0.2.1: later ones choose differently between splits that are equally good. How it joins
-pieces changed earlier, so `decode` does it here.
+that version does, up to 0.2.1: later ones choose differently between splits that are equally good. How it
+joins pieces changed earlier, so `decode` does it here.
 """
 
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -81,7 +82,9 @@ class SentencepieceModel:
     @functools.cached_property
     def _processor(self) -> Any:
         try:
-            import sentencepiece
+            # its import warns, and where warnings are errors it crashes later
+            with warnings.catch_warnings(action="ignore"):
+                import sentencepiece
         except ImportError:
             raise RunFailed(INSTALL) from None
         processor = sentencepiece.SentencePieceProcessor()
