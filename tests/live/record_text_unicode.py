@@ -24,7 +24,8 @@ from tensorflow_text.python.ops import fast_wordpiece_tokenizer, unicode_script_
 
 FILE = Path("src/tfport/runtime/ops/text/unicode_16.txt")
 POINTS = [point for point in range(0x110000) if not 0xD800 <= point < 0xE000]
-UNKNOWN = [point for point in POINTS if unicodedata.category(chr(point)) == "Cn"]
+UNKNOWN = [point for point in range(0x20000) if unicodedata.category(chr(point)) == "Cn"]
+"""Unicode 15 and 16 have no other characters than ideographs behind these."""
 
 
 def normalized(texts: list[str], form: str) -> list[str]:
@@ -95,7 +96,7 @@ def scripts() -> list[tuple[int, int]]:
         if unicodedata.category(chr(point)) not in ("Cn", "Co") and point not in spaces:
             examples.setdefault(number[point], point)
     examples.setdefault(103, 0xFDD0)
-    asked = [point for point in POINTS if point not in spaces]
+    asked = [point for point in POINTS if point not in spaces and (point < 0x33480 or point >= 0xE0000)]
     wrong = [
         point
         for point, same in zip(asked, same_script([(examples[number[p]], p) for p in asked]), strict=True)
@@ -142,6 +143,7 @@ def main() -> None:
     lines += [f"folded {point:X} {hexadecimal(word)}" for point, word in folds.items()]
     lines += [f"removed {each}" for each in ranges(removed)]
     lines += [f"punctuation {point:X}" for point in punctuation()]
+    print(f"{len(lines)} lines, now scripts", flush=True)
     lines += [f"script {first:X} {number:X}" for first, number in scripts()]
     FILE.write_text("\n".join(lines) + "\n", encoding="ascii")
     print(f"{FILE}: {len(lines)} lines")

@@ -49,7 +49,9 @@ def asked(model, op, values, **options):
     )
 
 
-PIECES = strings("\u2581The", "<0xE2>", "<0x82>", "\u2581", "nothing like it", "<s>", "<unk>", "a", "\u2581x", "</s>")
+PIECES = strings(
+    "\u2581The", "<0xE2>", "<0x82>", "\u2581", "nothing like it", "<s>", "<unk>", "a", "\u2581x", "</s>"
+)
 IDS = np.random.default_rng(0).integers(0, 90, 200).astype(np.int32)
 BYTES = np.random.default_rng(1).integers(0, 260, 200).astype(np.int32)
 SPLITS = [0, 0, 3, 50, 51, 120, 200]

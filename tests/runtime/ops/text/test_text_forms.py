@@ -10,7 +10,25 @@ from tfport.runtime.ops.strings.kernels.unicode import decoded
 
 BERT = rb"(\s+|[!-/]|[:-@]|[\[-`]|[{-~]|[\p{P}]|[\x{4E00}-\x{9FFF}])"
 BITS = np.zeros(0x3008, np.uint8)
-BITS[[9, 10, 11, 12, 13, 32, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000]] = 1
+BITS[
+    [
+        9,
+        10,
+        11,
+        12,
+        13,
+        32,
+        0x85,
+        0xA0,
+        0x1680,
+        *range(0x2000, 0x200B),
+        0x2028,
+        0x2029,
+        0x202F,
+        0x205F,
+        0x3000,
+    ]
+] = 1
 CONFIG = np.packbits(BITS, bitorder="little").tobytes()
 POINTS = [decoded(text, "utf-8").points.astype(np.int32) for text in ALL.tolist()]
 ROWS = np.cumsum([0, *map(len, POINTS)])

@@ -14,7 +14,11 @@ TEXTS = [
     b"\xf0\x9f\x98a b\xc0\x80", "👍🏽 ok".encode(), b"a" * 30 + b" b", b"[CLS] [MASK]<s></s><unk>", "\u2581a\u2581".encode(),
     "가각 \u1100\u1161\u11a8 각".encode(), "\U00016121\U0001ccf0\U00010d6d\u0328".encode(), b"1.5e3, x_y@z.com; \"q\" (r)",
 ]  # fmt: skip
-ALPHABETS = ["abc#' ,.!ést日本", "".join(map(chr, range(0x20, 0x180))), "e\u0301\u0327\u0345가\u1100\u1161ｶﾞ\u00ad İ\u16d68"]
+ALPHABETS = [
+    "abc#' ,.!ést日本",
+    "".join(map(chr, range(0x20, 0x180))),
+    "e\u0301\u0327\u0345가\u1100\u1161ｶﾞ\u00ad İ\u16d68",
+]
 
 
 def random_texts(count: int, seed: int) -> list[bytes]:
@@ -37,7 +41,8 @@ NONE = np.zeros(0, object)
 def with_model(name: str, text: str, **options):
     """A graph whose SentencepieceOp has a model."""
     c = graph_case(
-        'h = SentencepieceOp() {model="", container="", shared_name="sp", use_node_name_sharing=false}\n' + text,
+        'h = SentencepieceOp() {model="", container="", shared_name="sp", use_node_name_sharing=false}\n'
+        + text,
         **options,
     )
     graph = c._parsed

@@ -42,7 +42,7 @@ def between_whitespace(text: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def code_points(text: bytes) -> tuple[list[int], list[int]]:
-    """The code points of a text, and the offset of the first byte of each; the last is the end of the text."""
+    """The code points of a text, and where each begins; the last offset is the end of the text."""
     if text.isascii():
         return list(text), list(range(len(text) + 1))
     characters = decoded(text, "utf-8")
@@ -81,9 +81,10 @@ class Additions:
                     point
                 ] = word
         self.firsts, self.scripts = np.array(firsts), np.array(scripts)
-        self.composed = {
-            unicodedata.normalize("NFD", word): chr(point) for point, word in self.canonical.items()
-        }
+        self.composed: dict[str, str] = {}
+        for point, word in sorted(self.canonical.items(), key=lambda item: len(item[1])):
+            first = self.composed.get(word[:-1]) or unicodedata.normalize("NFC", word[:-1])
+            self.composed[first + word[-1]] = chr(point)
         marked = {*self.canonical, *self.compatible, *self.combining, *(ord(p[-1]) for p in self.composed)}
         self.has_any = re.compile("[" + "".join(map(chr, sorted(marked))) + "]").search
 

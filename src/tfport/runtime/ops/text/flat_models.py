@@ -21,16 +21,10 @@ _TABLES = {
     "data_for_codepoint_zero: int, normalized_string_pool: [ubyte]",
     # a failure structure is two 32-bit numbers, read as one of 64 bits; strings are read as bytes
     "FastWordpieceTokenizerConfig": "trie_array: [uint], failure_struct_array: [ulong], "
-    "failure_pops_pool: [int], trie_suffix_root: uint, max_bytes_per_token: int, suffix_indicator: [ubyte], unk_token: [ubyte], "
-    "unk_token_id: int, precomputed_result_for_suffix_indicator: [int], trie_punct_failure_link_node: uint, "
-    "end_to_end: bool, support_detokenization: bool, vocab_array: [string], vocab_is_suffix_array: [bool]",
-    "Trie": "nodes: [uint]",
-    "EncoderConfig": "version: byte, start_code: int, end_code: int, unknown_code: int, "
-    "unknown_penalty: float, encoding_offset: int, pieces: Trie, pieces_scores: [float], remove_extra_whitespaces: bool, "
-    "add_dummy_prefix: bool, escape_whitespaces: bool, normalized_prefixes: Trie, "
-    "normalized_replacements: [byte]",
-    "DecoderConfig": "version: byte, encoding_offset: int, decode_pieces: [string], "
-    "denormalized_prefixes: Trie, denormalized_replacements: [byte], remove_dummy_prefix: bool",
+    "failure_pops_pool: [int], trie_suffix_root: uint, max_bytes_per_token: int, suffix_indicator: [ubyte], "
+    "unk_token: [ubyte], unk_token_id: int, precomputed_result_for_suffix_indicator: [int], "
+    "trie_punct_failure_link_node: uint, end_to_end: bool, support_detokenization: bool, "
+    "vocab_array: [string], vocab_is_suffix_array: [bool]",
 }
 
 
@@ -58,7 +52,7 @@ def read_model(data: NDArray[Any], table: str) -> Fields:
 
 
 def prepared(at: int, read: Callable[[Any], Model], run: Callable[..., Any]) -> Callable[..., Any]:
-    """The quick variant of a kernel whose input `at` is a model: a constant one is read once, at the first use."""
+    """The quick variant of a kernel whose input `at` is a model: a constant one is read once."""
 
     def quick(groups, attrs):
         value = groups[at].array

@@ -158,7 +158,7 @@ def _tokens(
     *,
     joins: bool = False,
 ) -> tuple[NDArray[Any], ...]:
-    """Runs of code points of one class without whitespace; `joins`: whitespace of the same class ends no token."""
+    """Runs of code points of one class without whitespace; `joins`: whitespace of it ends no token."""
     check_splits(row_splits, len(points))
     starts: list[int] = []
     limits: list[int] = []
