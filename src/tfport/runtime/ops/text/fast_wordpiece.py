@@ -25,7 +25,7 @@ _NULL = 0xFFFFFFFF
 _ROOT = 0
 
 
-class Tokens(NamedTuple):
+class TokenColumns(NamedTuple):
     """The tokens of a text: strings, ids, and where they begin and end."""
 
     pieces: list[bytes]
@@ -57,14 +57,14 @@ class FastWordpiece:
         self.is_suffix: tuple[bool, ...] = fields.get("vocab_is_suffix_array", ())
         self._known = TokenCache(self._text if self.end_to_end else self._word)
 
-    def tokenize(self, text: bytes) -> list[tuple[int, Tokens]]:
+    def tokenize(self, text: bytes) -> list[tuple[int, TokenColumns]]:
         """The tokens of each part of a text, and where the part begins."""
         known = self._known
         if not self.end_to_end:
             return [(0, known[text])]
         return [(start, known[part]) for start, part in between_whitespace(text)]
 
-    def _text(self, text: bytes) -> Tokens:
+    def _text(self, text: bytes) -> TokenColumns:
         """The tokens of a text without whitespace; the names of the steps are those of TensorFlow Text."""
         points, offsets = code_points(text)
         out = _Output(self)
@@ -105,7 +105,7 @@ class FastWordpiece:
             out.add_unknown(offsets[at] - first)
         return out.tokens
 
-    def _word(self, word: bytes) -> Tokens:
+    def _word(self, word: bytes) -> TokenColumns:
         out = _Output(self)
         if not word:
             return out.tokens
@@ -163,7 +163,7 @@ class _Output:
 
     def __init__(self, model: FastWordpiece) -> None:
         self.model = model
-        self.tokens = Tokens([], [], [], [])
+        self.tokens = TokenColumns([], [], [], [])
         self.kept = 0
         """The number of tokens before the current word."""
 

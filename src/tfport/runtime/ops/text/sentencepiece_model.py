@@ -126,10 +126,10 @@ class SentencepieceModel:
 
     def added_id(self, piece: bytes) -> int:
         """The id of the piece at the beginning or the end of a text."""
-        found = self.ids.get(piece, self.unknown)
-        if found == self.unknown:
+        id_ = self.ids.get(piece, self.unknown)
+        if id_ == self.unknown:
             raise RunFailed(f"the SentencePiece model has no piece `{piece.decode(errors='replace')}`")
-        return found
+        return id_
 
     # Pieces to texts
 

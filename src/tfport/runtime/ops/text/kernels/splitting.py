@@ -82,12 +82,12 @@ def regex_split(input, delim_regex_pattern, keep_delim_regex_pattern):
                 tokens.append(text[last:start])
                 starts.append(last)
                 ends.append(start)
-            found = text[start:end]
+            token = text[start:end]
             if keep is not None:
-                if found not in is_kept:
-                    is_kept[found] = keep.fullmatch(found) is not None
-                if is_kept[found]:
-                    tokens.append(found)
+                if token not in is_kept:
+                    is_kept[token] = keep.fullmatch(token) is not None
+                if is_kept[token]:
+                    tokens.append(token)
                     starts.append(start)
                     ends.append(end)
             last = after
