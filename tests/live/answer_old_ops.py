@@ -12,6 +12,13 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import numpy as np
 import tensorflow as tf
 
+try:
+    import tensorflow_text
+except ImportError:
+    TEXT = ""
+else:
+    TEXT = " tensorflow-text " + tensorflow_text.__version__
+
 tf1 = tf.compat.v1
 
 
@@ -52,7 +59,7 @@ def main(in_path, out_path):
     with open(in_path, "rb") as file:
         cases = pickle.load(file)
     with open(out_path, "wb") as file:
-        pickle.dump((tf.__version__, [answer(*case) for case in cases]), file, protocol=4)
+        pickle.dump((tf.__version__ + TEXT, [answer(*case) for case in cases]), file, protocol=4)
 
 
 if __name__ == "__main__":

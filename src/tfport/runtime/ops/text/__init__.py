@@ -1,0 +1,1 @@
+"""Ops of TensorFlow Text: tokenizers, normalization, sentences, trimming and n-grams."""

@@ -1,0 +1,199 @@
+"""Characters of UTF-8 texts, and the properties of characters that ICU 77 (Unicode 16) gives them.
+
+Ill-formed bytes are no characters: ICU reads the longest part that could begin a character as one error.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import unicodedata
+from collections.abc import Iterator
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfport.runtime.ops.strings.kernels.unicode import BROKEN, decoded
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+WHITESPACE = (
+    "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029"
+    "\u202f\u205f\u3000"
+)
+NOT_A_CHARACTER = -1
+"""The code point of ill-formed bytes."""
+_gaps = re.compile(b"(?:" + b"|".join(character.encode() for character in WHITESPACE) + b")+").finditer
+"""Whitespace. Its bytes are never part of ill-formed ones before it."""
+
+
+def between_whitespace(text: bytes) -> Iterator[tuple[int, bytes]]:
+    """The parts of a text between whitespace, and where they begin."""
+    at = 0
+    for gap in _gaps(text):
+        start, end = gap.span()
+        if at < start:
+            yield at, text[at:start]
+        at = end
+    if at < len(text):
+        yield at, text[at:]
+
+
+def code_points(text: bytes) -> tuple[list[int], list[int]]:
+    """The code points of a text, and where each begins; the last offset is the end of the text."""
+    if text.isascii():
+        return list(text), list(range(len(text) + 1))
+    characters = decoded(text, "utf-8")
+    points = [NOT_A_CHARACTER if point == BROKEN else point for point in characters.points.tolist()]
+    return points, [*characters.starts.tolist(), len(text)]
+
+
+class Additions:
+    """What Unicode 16 has and the Unicode of older Pythons lacks (`unicode_16.txt`)."""
+
+    def __init__(self) -> None:
+        text = (resources.files(__package__) / "unicode_16.txt").read_text(encoding="ascii")
+        self.canonical: dict[int, str] = {}
+        self.compatible: dict[int, str] = {}
+        self.combining: dict[int, int] = {}
+        self.folded: dict[int, str | None] = {}
+        self.punctuation: set[int] = set()
+        firsts, scripts = [], []
+        for line in text.splitlines():
+            fact, *columns = line.split()
+            if fact == "#":
+                continue
+            point, *numbers = (int(column, 16) for column in columns)
+            if fact == "script":
+                firsts.append(point)
+                scripts.append(numbers[0])
+            elif fact == "removed":
+                self.folded |= dict.fromkeys(range(point, numbers[0] + 1))
+            elif fact == "punctuation":
+                self.punctuation.add(point)
+            elif fact == "combining":
+                self.combining[point] = numbers[0]
+            else:
+                word = "".join(map(chr, numbers))
+                {"canonical": self.canonical, "compatible": self.compatible, "folded": self.folded}[fact][
+                    point
+                ] = word
+        self.firsts, self.scripts = np.array(firsts), np.array(scripts)
+        self.composed: dict[str, str] = {}
+        for point, word in sorted(self.canonical.items(), key=lambda item: len(item[1])):
+            first = self.composed.get(word[:-1]) or unicodedata.normalize("NFC", word[:-1])
+            self.composed[first + word[-1]] = chr(point)
+        marked = {*self.canonical, *self.compatible, *self.combining, *(ord(p[-1]) for p in self.composed)}
+        self.has_any = re.compile("[" + "".join(map(chr, sorted(marked))) + "]").search
+
+
+@functools.cache
+def additions() -> Additions:
+    return Additions()
+
+
+@functools.cache
+def is_punctuation(point: int) -> bool:
+    """Whether ICU's u_ispunct says so."""
+    return point >= 0 and (unicodedata.category(chr(point))[0] == "P" or point in additions().punctuation)
+
+
+def script_numbers(points: NDArray[Any]) -> NDArray[Any]:
+    """A number for the script of each code point."""
+    known = additions()
+    numbers = known.scripts[np.searchsorted(known.firsts, np.clip(points, 0, 0x10FFFF), "right") - 1]
+    return np.where((points < 0) | (points > 0x10FFFF), -1, numbers).astype(np.int64)
+
+
+def normalized(text: bytes, form: str) -> bytes:
+    """The text in a normalization form; ill-formed bytes stay as they are."""
+    characters = text.decode("utf-8", "surrogateescape")
+    return _normal(characters, form).encode("utf-8", "surrogateescape")
+
+
+def _normal(characters: str, form: str) -> str:
+    if additions().has_any(characters) is None:
+        return unicodedata.normalize(form, characters)
+    known = additions()
+    mapped = known.canonical if "K" not in form else known.canonical | known.compatible
+    base = "NFKD" if "K" in form else "NFD"
+    decomposed = [
+        part
+        for character in characters
+        for part in (mapped.get(ord(character)) or unicodedata.normalize(base, character))
+    ]
+    classes = [known.combining.get(ord(each)) or unicodedata.combining(each) for each in decomposed]
+    ordered: list[tuple[int, str]] = []
+    marks: list[tuple[int, str]] = []
+    for number, each in zip(classes, decomposed, strict=True):
+        if not number:
+            ordered += sorted(marks, key=lambda mark: mark[0])
+            marks = []
+            ordered.append((0, each))
+        else:
+            marks.append((number, each))
+    ordered += sorted(marks, key=lambda mark: mark[0])
+    if form.endswith("D"):
+        return "".join(each for _, each in ordered)
+    return _composed(ordered)
+
+
+def _composed(ordered: list[tuple[int, str]]) -> str:
+    """Characters composed with the marks that follow them, as Unicode says."""
+    out: list[str] = []
+    starter, last = -1, -1
+    for number, each in ordered:
+        if (starter >= 0 and last < number) or (starter >= 0 and starter == len(out) - 1):
+            pair = out[starter] + each
+            whole = additions().composed.get(pair) or unicodedata.normalize("NFC", pair)
+            if len(whole) == 1:
+                out[starter] = whole
+                continue
+        if not number:
+            starter, last = len(out), -1
+        else:
+            last = number
+        out.append(each)
+    return "".join(out)
+
+
+class _Folding(dict[int, Any]):
+    """The NFKC case folding of characters, as a table for `str.translate`."""
+
+    def __missing__(self, point: int) -> Any:
+        known = additions()
+        if point in known.folded:
+            out: Any = known.folded[point]
+        else:
+            character = chr(point)
+            word = _normal(_normal(_normal(character, "NFD"), "NFKC").casefold(), "NFKC")
+            out = point if word == character else word
+        self[point] = out
+        return out
+
+
+_folding = _Folding()
+
+
+def folded(text: bytes) -> bytes:
+    """The text with its case folded, in form NFKC; ill-formed bytes stay as they are."""
+    characters = text.decode("utf-8", "surrogateescape").translate(_folding)
+    return _normal(characters, "NFC").encode("utf-8", "surrogateescape")
+
+
+_CHINESE = (
+    (0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2A6DF), (0x2A700, 0x2B73F), (0x2B740, 0x2B81F),
+    (0x2B820, 0x2CEAF), (0xF900, 0xFAFF), (0x2F800, 0x2FA1F),
+)  # fmt: skip
+_ASCII_PUNCTUATION = frozenset(b"!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
+
+
+def splits_words(point: int) -> bool:
+    """Whether BERT treats a character as a word of its own: punctuation and Chinese characters."""
+    return (
+        any(first <= point <= last for first, last in _CHINESE)
+        or point in _ASCII_PUNCTUATION
+        or is_punctuation(point)
+    )
