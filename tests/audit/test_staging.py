@@ -1,4 +1,4 @@
-"""Remote models cost their graphs: what is fetched of files with weights inside, and what is read of the copy."""
+"""Remote models cost their graphs: what is fetched of files with weights inside."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """`tfport audit` of a bucket and of an MLflow registry, with the real clients.
 
-Needs `s3fs` and `moto[server]`, or `mlflow-skinny` with `sqlalchemy`; skipped without them.
+Needs `s3fs` and `moto[server]`, or `mlflow-skinny` with `sqlalchemy` and `alembic`; skipped without them.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def test_a_bucket_is_audited_like_the_folder(tmp_path, monkeypatch, capsys):
 
 def test_a_registry_names_versions_and_owners(tmp_path, monkeypatch, capsys):
     mlflow = pytest.importorskip("mlflow", reason="pip install mlflow-skinny sqlalchemy")
-    pytest.importorskip("sqlalchemy")
+    pytest.importorskip("alembic")
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
     mlflow.set_tracking_uri(f"sqlite:///{tmp_path}/mlflow.db")
     client = mlflow.MlflowClient()

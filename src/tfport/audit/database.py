@@ -22,7 +22,8 @@ LAYOUT = "1"
 TABLES = """
 CREATE TABLE IF NOT EXISTS audit (key TEXT PRIMARY KEY, value TEXT);
 CREATE TABLE IF NOT EXISTS folders (
-  path TEXT PRIMARY KEY, stamp TEXT, done INTEGER, run INTEGER, owner TEXT, name TEXT, version TEXT, files TEXT);
+  path TEXT PRIMARY KEY, stamp TEXT, done INTEGER, run INTEGER, owner TEXT, name TEXT, version TEXT,
+  files TEXT);
 CREATE TABLE IF NOT EXISTS models (
   path TEXT PRIMARY KEY, folder TEXT, name TEXT, version TEXT, owner TEXT, status TEXT, format TEXT,
   producer TEXT, bytes INTEGER, error TEXT, signatures TEXT, seconds REAL, cpu_seconds REAL, examined REAL);

@@ -38,7 +38,7 @@ from tfport.startup.dataclass import dataclass
 READ, UNREADABLE, STOPPED = "read", "unreadable", "stopped"
 """A model was examined; it could not be read; its examination took too long, or too much memory."""
 REWRITTEN, REMAINS, NOT_TRIED = "rewritten", "remains", "not tried"
-"""A rewrite gives a model that the target accepts, whose outputs were not compared; it gives none; why not."""
+"""A rewrite gives a model that the target accepts, without comparing outputs; it gives none; not tried."""
 WITHOUT_GRAPH = (CHECKPOINT, KERAS_WEIGHTS)
 """Weights alone: nothing in them runs."""
 TOO_LONG = "the rewrite did not end within the limits (--timeout, --memory)"

@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import Protocol, cast
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.message import Message
 
 from tfport.errors import Error
 from tfport.formats.archive.zip import BROKEN, ViewFile
@@ -27,7 +28,7 @@ MOST_MEMBER = 64 << 20
 """Larger members of a `.keras` file are weights."""
 VARINT, FIXED64, LENGTH, FIXED32 = 0, 1, 2, 5
 LONGEST_HEAD = 20
-MESSAGES = {"saved_model.pb": SavedModel, ".meta": MetaGraphDef, ".pb": GraphDef}
+MESSAGES: dict[str, type[Message]] = {"saved_model.pb": SavedModel, ".meta": MetaGraphDef, ".pb": GraphDef}
 TENSOR_CONTENT = "tensor_content"
 
 

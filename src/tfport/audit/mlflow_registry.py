@@ -27,7 +27,7 @@ class RegisteredVersion:
 
 
 def registered_versions(wanted: str, store: str) -> Iterator[RegisteredVersion]:
-    """The versions that `NAME`, `NAME/VERSION`, `NAME@ALIAS` or an empty text means; messages name `store`."""
+    """The versions that `NAME`, `NAME/VERSION`, `NAME@ALIAS` or nothing means; messages name `store`."""
     try:
         from mlflow import MlflowClient
         from mlflow.exceptions import MlflowException

@@ -15,7 +15,8 @@ PARQUET = ".parquet"
 ROWS = 10_000
 """Rows of a row group."""
 QUERY = """
-SELECT models.path, name, version, owner, status, format, producer, bytes, error, target, verdict, stage, rewrite,
+SELECT models.path, name, version, owner, status, format, producer, bytes, error, target, verdict, stage,
+  rewrite,
   (SELECT json_group_array(code || ' ' || subject) FROM causes
    WHERE causes.path = models.path AND causes.target = results.target) AS causes,
   (SELECT COUNT(*) FROM risks WHERE risks.path = models.path) AS risks, signatures, seconds, cpu_seconds

@@ -144,7 +144,7 @@ class AuditSummary(RenderedResult):
 
     @property
     def verdict(self) -> str | None:
-        """The worst verdict; None if a model could not be read and no other fails. Of a baseline, what is new."""
+        """The worst verdict, with a baseline of what is new; None if a model was not read and none fails."""
         if self.baseline:
             verdicts = {problem.verdict for problem in self.new_problems}
         else:

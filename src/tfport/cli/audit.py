@@ -26,7 +26,7 @@ MEMORY = "4GB"
 
 @command(
     "audit",
-    order=4,
+    order=17,
     help="check every model of a folder, bucket or registry",
     description="Find every model of a store by its content, check it on targets, scan it, and summarize: "
     "how many run where, what stops the others, and what could be rewritten. Weights are not read. With -o, "

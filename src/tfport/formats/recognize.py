@@ -126,19 +126,21 @@ def every_model_in(files: Files) -> Iterator[ModelLocation | tuple[str, Error]]:
     seen: set[str] = set()
     for name, rows in _candidates(names).items():
         sample = Sample(files, name)
+        by_name = any(not row.accepts for row in rows)
         try:
             row = recognize(sample)
             if isinstance(row, OtherFile) and row.broken:
                 yield sample.label, row.error(sample.label)
-            elif any(not candidate.accepts or _key(row) in candidate.accepts for candidate in rows):
+            elif by_name or any(_key(row) in candidate.accepts for candidate in rows):
                 model = _location(row, sample)
                 if model.where not in seen:
                     seen.add(model.where)
                     yield model
-                if model.is_folder:
-                    return
+                by_name = model.is_folder
         except Error as error:
             yield sample.label, error
+        if by_name:  # also of a broken one, the other files are parts
+            return
 
 
 def _candidates(names: list[str]) -> dict[str, list[ModelFormat]]:

@@ -12,7 +12,6 @@ from tests.serve.models.exports import adder, config_of, model, serving, until, 
 
 from tfport.formats.saved_model.warmup import WARMUP
 from tfport.serve.model_catalog import VersionState
-from tfport.serve.models.store import RemoteStore
 from tfport.serve.status import StatusCode
 
 
@@ -74,13 +73,13 @@ def test_a_broken_version_of_a_store_leaves_no_copy_and_is_tried_when_it_changes
 def test_a_store_that_is_away_keeps_what_is_loaded(store, tmp_path, monkeypatch):
     store(1)
 
-    def away(self):
+    def away(address):
         raise ConnectionError("the store does not answer")
 
     async def run():
         async with serving(config_of(model("m", store.address)), cache=tmp_path) as served:
             with monkeypatch.context() as patch:
-                patch.setattr(RemoteStore, "_open", away)
+                patch.setattr("tfport.serve.models.store.open_remote", away)
                 await until(lambda: "does not answer" in served.manager._models["m"].problem)
                 assert await served.ask() == 1
             store(2)
