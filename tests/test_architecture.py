@@ -22,7 +22,7 @@ TESTS = ROOT / "tests"
 LAYERS = [
     {"formats"}, {"graph"}, {"frontends"}, {"registry"}, {"atlas"},
     {"check"}, {"scan", "inspection", "explain", "lib", "env", "matrix"},
-    {"runtime"}, {"fix"}, {"serve"}, {"reports"}, {"web"}, {"cli"},
+    {"runtime"}, {"fix"}, {"serve", "batch"}, {"reports"}, {"web"}, {"cli"},
 ]  # fmt: skip
 """A layer may import the layers before it, and none behind it; siblings may import each other."""
 RANKS = {name: rank for rank, names in enumerate(LAYERS) for name in names}
@@ -32,7 +32,7 @@ BELOW_ALL_LAYERS = {
 }  # fmt: skip
 """Modules that every layer may import, and that import no layer."""
 LARGEST_FOLDER = 40
-MOST_MODULES = 1_389
+MOST_MODULES = 1_395
 """A ratchet: lower it when modules were merged."""
 OP_LISTS = {
     "graph.op_facts.kinds", "runtime.onnx.op_facts",  # what an op is: of TensorFlow, and of ONNX
