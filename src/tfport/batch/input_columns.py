@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tfport.errors import Error
-from tfport.graph.dtypes import STRING
+from tfport.graph.dtypes import STRING, DType
 from tfport.graph.model import TensorSpec
 from tfport.startup.dataclass import dataclass
 from tfport.words import count, printable
@@ -248,6 +248,15 @@ def missing_columns(
     return Error(
         f"no {many} {names}; columns: {present}; inputs: {inputs}; name them with columns={{input: column}}"
     )
+
+
+def element_type(dtype: DType) -> pa.DataType:
+    """The type of texts or numbers in a file that has no types, for an input."""
+    if dtype == STRING:
+        return pa.string()
+    if dtype.name == "bool":
+        return pa.bool_()
+    return pa.int64() if dtype.is_integer or dtype.is_quantized else pa.float64()
 
 
 def _ragged(

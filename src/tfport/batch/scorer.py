@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from tfport.batch.batch_sizes import BatchSizes
-from tfport.batch.input_columns import InputColumn, InputRows, RowErrors, missing_columns
+from tfport.batch.input_columns import InputColumn, InputRows, RowErrors, element_type, missing_columns
 from tfport.batch.output_columns import OutputColumn
 from tfport.batch.scoring_options import COLLECT, ERROR_COLUMN, FAIL, RowFailed, ScoringOptions
 from tfport.errors import Error, ResourceExhausted, RunFailed
@@ -68,7 +68,7 @@ class BatchScorer:
             registry=registry,
             cache=options.cache,
         )
-        self.signature = signature = select_signature(self.session.model, options.signature)
+        self.signature = signature = select_signature(self.session.model, options.signature, options.fetches)
         self.sizes = BatchSizes(options.max_bytes, options.batch_rows, share)
         self._outputs = self._output_columns()
         self._fetches = [signature.outputs[column.name].tensors[0] for column in self._outputs]
@@ -102,19 +102,21 @@ class BatchScorer:
             names = ", ".join(self.signature.inputs)
             raise Error(f"no input `{name}`; the inputs of {self.signature.name} are: {names}")
 
-    def __call__(self, batch: pa.RecordBatch, known: RowErrors | None = None) -> pa.RecordBatch:
-        """Score the rows; RowFailed if one fails and `on_error` is `fail`.
+    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Score the rows; RowFailed if one fails and `on_error` is `fail`."""
+        return self.score(batch, {})[0]
 
-        `known`: rows that are known to be unreadable.
-        """
+    def score(self, batch: pa.RecordBatch, known: RowErrors) -> tuple[pa.RecordBatch, RowErrors]:
+        """Score the rows, except those that are known to be unreadable; also why rows failed."""
         self.bind(batch.schema)
-        errors: RowErrors = dict(known or {})
+        errors: RowErrors = dict(known)
+        self._refuse(errors)
         inputs = [column.read(batch, errors) for column in self._inputs]
         self._refuse(errors)
         pieces: Pieces = defaultdict(list)
         for rows, arrays in self._groups(inputs, errors, batch.num_rows):
             self._score(rows, arrays, pieces, errors)
-        return self._result(batch, pieces, errors)
+        return self._result(batch, pieces, errors), errors
 
     def bind(self, schema: pa.Schema) -> None:
         """Decide which columns feed the inputs; an Error says what does not fit."""
@@ -153,6 +155,19 @@ class BatchScorer:
         if len(sizes) > 1:
             raise Error(f"signature {self.signature.name}: the inputs declare different numbers of rows")
         return next(iter(sizes), None)
+
+    def column_types(self) -> dict[str, pa.DataType]:
+        """The types that columns should have, for files that do not say: what numbers texts are parsed to."""
+        types, renamed = {}, dict(self.options.columns)
+        for name, spec in self.signature.inputs.items():
+            columns, dims = renamed.get(name, (name,)), spec.shape.dims
+            kind = element_type(spec.dtype.base)
+            inner = dims[1:] if dims else ()
+            if len(columns) == 1 and not all(size == 1 for size in inner):
+                for _ in inner:
+                    kind = pa.list_(kind)
+            types.update(dict.fromkeys(columns, kind))
+        return types
 
     def schema(self, schema: pa.Schema) -> pa.Schema:
         """The schema of the results for a table with this schema."""

@@ -33,6 +33,8 @@ class ScoringOptions:
     """What is asked of a `BatchScorer`."""
 
     signature: str | None = None
+    fetches: tuple[str, ...] = ()
+    """Tensors of the graph to compute instead."""
     columns: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """Inputs with the columns that feed them, where these have other names: several scalars make a vector."""
     outputs: tuple[str, ...] = ()

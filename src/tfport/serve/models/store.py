@@ -66,6 +66,20 @@ def open_store(base_path: str) -> VersionStore:
     return RemoteStore(base_path) if is_address(base_path) else LocalStore(base_path)
 
 
+def open_address(address: str) -> tuple[AbstractFileSystem, str]:
+    """The file system of a URL such as `s3://…`, and the path within it."""
+    try:
+        from fsspec.core import url_to_fs
+    except ImportError:
+        raise UnreadableFile(f"{address}: object stores need fsspec: pip install fsspec") from None
+    try:
+        files, path = url_to_fs(address)
+    except (ImportError, ValueError) as error:
+        raise UnreadableFile(f"{address}: {error}") from None
+    files.invalidate_cache()  # other processes write there
+    return files, path
+
+
 class LocalStore:
     """A local folder."""
 
@@ -110,15 +124,7 @@ class RemoteStore:
         self.base_path = base_path
 
     def _open(self) -> tuple[AbstractFileSystem, str]:
-        try:
-            from fsspec.core import url_to_fs
-        except ImportError:
-            raise UnreadableFile(f"{self.base_path}: object stores need fsspec: pip install fsspec") from None
-        try:
-            files, path = url_to_fs(self.base_path)
-        except (ImportError, ValueError) as error:
-            raise UnreadableFile(f"{self.base_path}: {error}") from None
-        files.invalidate_cache()  # other processes write there
+        files, path = open_address(self.base_path)
         return files, path.rstrip("/")
 
     def versions(self) -> dict[int, str]:
