@@ -12,6 +12,7 @@ call that fails is repeated with halves of its rows until the row at fault is kn
 from __future__ import annotations
 
 import functools
+import threading
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
@@ -59,6 +60,8 @@ class BatchScorer:
     ) -> None:
         """`share`: processes on this machine that score at the same time, for the default of memory."""
         self.options = options
+        self.lock = threading.Lock()
+        """For callers with several threads."""
         self.session = Session(
             model,
             threads=options.threads,
@@ -105,6 +108,12 @@ class BatchScorer:
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Score the rows; RowFailed if one fails and `on_error` is `fail`."""
         return self.score(batch, {})[0]
+
+    def score_table(self, table: pa.Table) -> pa.Table:
+        """Score a table, a chunk at a time."""
+        if not table.num_rows:
+            return self.schema(table.schema).empty_table()
+        return pa.Table.from_batches([self(batch) for batch in table.to_batches() if batch.num_rows])
 
     def score(self, batch: pa.RecordBatch, known: RowErrors) -> tuple[pa.RecordBatch, RowErrors]:
         """Score the rows, except those that are known to be unreadable; also why rows failed."""
