@@ -2,10 +2,11 @@
 
     rows | RunInference(tfport.beam.TfportModelHandler("export/1"))
 
-Elements are rows: dictionaries of values by column. Each prediction has the row as `example` and the outputs by
-name as `inference`. RunInference makes batches, shares the model between threads, counts and times inferences,
-and loads another model that a side input names. With `on_error="fail"`, `with_exception_handling()` gets the
-batch with the row at fault; with `"collect"` only this row has an `error`, and no outputs. Needs `tfport[beam]`.
+Elements are rows: dictionaries of values by column. Each prediction has the row as `example` and the outputs
+by name as `inference`. RunInference makes batches, shares the model between threads, counts and times
+inferences, and loads another model that a side input names. With `on_error="fail"`,
+`with_exception_handling()` gets the whole batch of the row at fault; with `"collect"`, this row alone has an
+`error` and no outputs. Needs `tfport[beam]`.
 """
 
 from __future__ import annotations

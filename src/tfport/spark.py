@@ -3,8 +3,8 @@
     scored = tfport.spark.predict(df, "export/1", on_error="null")
 
 The columns of the result are those of `tfport.batch`. Spark 3.4 or newer, with PyArrow on the executors. The
-model travels to each executor once, as a file of the job, or is read from a path that all of them see. A Python
-worker loads it once; the workers of one machine map the same weights. Needs `tfport[spark]`.
+model travels to each executor once, as a file of the job, or is read from a path that all of them see. A
+Python worker loads it once; the workers of one machine map the same weights. Needs `tfport[spark]`.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
 """Scoring in real engines: a local Ray, Spark, Beam's DirectRunner, a local MLflow (`make test-engines`)."""
 
+import sys
+
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -36,7 +38,8 @@ def test_ray(tmp_path):
 
 
 @pytest.fixture
-def spark():
+def spark(monkeypatch):
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     sql = pytest.importorskip("pyspark.sql")
     session = sql.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
     yield session
@@ -84,7 +87,8 @@ def test_beam(tmp_path):
     assert result.inference == {"y": [2, 4]}
 
 
-def test_mlflow(tmp_path):
+def test_mlflow(tmp_path, monkeypatch):
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")  # mlflow-skinny has no database
     mlflow = pytest.importorskip("mlflow")
     from tfport.mlflow import load_pyfunc, log_model, save_model
 
@@ -94,7 +98,7 @@ def test_mlflow(tmp_path):
         scored = loaded.predict(frame)
         assert scored["y"].dropna().tolist() == [y for y in EXPECTED if y is not None]
         assert "bad 77" in scored["error"][77]
-    mlflow.set_tracking_uri(f"sqlite:///{tmp_path}/runs.db")
+    mlflow.set_tracking_uri(f"file:{tmp_path}/runs")
     experiment = mlflow.create_experiment("e", artifact_location=str(tmp_path / "artifacts"))
     with mlflow.start_run(experiment_id=experiment):
         logged = log_model(path_of("module"), "module", cache=False)

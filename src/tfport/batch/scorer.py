@@ -28,12 +28,14 @@ from tfport.batch.scoring_options import COLLECT, ERROR_COLUMN, FAIL, RowFailed,
 from tfport.errors import Error, ResourceExhausted, RunFailed
 from tfport.formats.find import ModelSource
 from tfport.graph.dtypes import STRING
+from tfport.graph.infer_shapes import infer_shapes
 from tfport.graph.model import Model
 from tfport.runtime.custom.registry import Registry
 from tfport.runtime.engines.gpu.gpu_options import NO_GPU_OPTIONS, GpuOptions
 from tfport.runtime.feeds import as_array
 from tfport.runtime.select_signature import select_signature
 from tfport.runtime.session import Session
+from tfport.startup.dataclass import replace
 from tfport.words import count
 
 if TYPE_CHECKING:
@@ -89,7 +91,14 @@ class BatchScorer:
                     f"no output `{name}`; the outputs of {self.signature.name} are: {', '.join(outputs)}"
                 )
         names = asked or tuple(outputs)
-        return [OutputColumn(n, outputs[n], binary=n in self.options.binary) for n in names]
+        specs = {name: outputs[name] for name in names}
+        if any(spec.shape.dims is None for spec in specs.values()):
+            model, inferred = self.session.model, infer_shapes(self.session.model.graph)
+            for name, spec in specs.items():
+                ends = model.ends_of(replace(self.signature, outputs={name: spec}))
+                if spec.shape.dims is None and len(ends) == 1:
+                    specs[name] = replace(spec, shape=inferred.shape(ends[0]))
+        return [OutputColumn(n, spec, binary=n in self.options.binary) for n, spec in specs.items()]
 
     def _constant_feeds(self, constants: Mapping[str, Any]) -> dict[str, Any]:
         """The values of inputs that are not in the table, by input; those that the signature declares too."""
