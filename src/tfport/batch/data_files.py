@@ -55,7 +55,7 @@ class _Unpacked(gzip.GzipFile):
     """A compressed stream that closes the file, too."""
 
     def close(self) -> None:
-        packed = self.fileobj
+        packed: Any = self.fileobj
         super().close()
         if packed is not None:
             packed.close()

@@ -211,7 +211,7 @@ class DataReader:
         schema = pa.schema([(PATH, pa.string()), ("image", pa.binary())], metadata={CONTENT: "image"})
         at = start
         while at < len(self.files):
-            paths, images, size, errors = [], list[Any](), 0, RowErrors()
+            paths, images, size, errors = list[str](), list[Any](), 0, RowErrors()
             while at + len(paths) < len(self.files) and len(paths) < MOST_ROWS and size < MOST_BYTES:
                 file = self.files[at + len(paths)]
                 paths.append(file.path)

@@ -265,7 +265,8 @@ def _ragged(
     """Rows of different shapes; the lists within a row must have equal lengths."""
     number = len(rows)
     first = np.concatenate([[0], np.cumsum(lengths[0])])
-    begins, shapes = first, [(int(size),) for size in lengths[0]]
+    begins = first
+    shapes: list[Shape] = [(int(size),) for size in lengths[0]]
     uneven: set[int] = set()
     for sizes in lengths[1:]:
         ends = np.concatenate([[0], np.cumsum(sizes)])

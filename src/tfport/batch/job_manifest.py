@@ -58,21 +58,21 @@ class JobManifest:
 
 def open_manifest(folder: Path, job: Mapping[str, Any]) -> JobManifest:
     """The manifest of a folder, which may have parts of this job; Error if it has those of another one."""
-    job = json.loads(json.dumps(job))
+    described: dict[str, Any] = json.loads(json.dumps(job))
     path = folder / NAME
     try:
         content = json.loads(path.read_bytes())
     except FileNotFoundError:
         _check_empty(folder)
-        return JobManifest(folder, job)
+        return JobManifest(folder, described)
     except OSError as error:
         raise UnreadableFile(f"{path}: {reason(error)}") from None
     except ValueError as error:
         raise UnreadableFile(f"{path}: not a manifest of a job: {error}") from None
     if not isinstance(content, dict) or content.get("version") != VERSION:
         raise UnreadableFile(f"{path}: not a manifest of a job, or one of another version")
-    _check_same(folder, job, content)
-    return JobManifest(folder, job, content["parts"], content["complete"])
+    _check_same(folder, described, content)
+    return JobManifest(folder, described, content["parts"], content["complete"])
 
 
 def _check_empty(folder: Path) -> None:
