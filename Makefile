@@ -9,13 +9,15 @@ LIVE_READY := $(LIVE)/.ready
 BENCH := .venv-bench
 NOX := $(VENV)-nox/bin/nox
 BENCH_READY := $(BENCH)/.ready
+ENGINES := .venv-engines
+ENGINES_READY := $(ENGINES)/.ready
 DOCS := .venv-docs
 DOCS_READY := $(DOCS)/.ready
 TENSORFLOW ?= 2.21.0
 PIP := -m pip --disable-pip-version-check -q
 WORKERS ?= 2
 
-.PHONY: docs-refresh demo test test-everyday test-serve test-pythons test-package nox test-live live-environment test-clients test-browser web web-test truth lint bench bench-runtime bench-real bench-keras bench-lite bench-gpu evidence-gpu \
+.PHONY: docs-refresh demo test test-everyday test-serve test-pythons test-package nox test-live live-environment test-clients test-engines test-browser web web-test truth lint bench bench-runtime bench-real bench-keras bench-lite bench-gpu evidence-gpu \
 	bench-fix bench-serve bench-serve-memory bench-serve-gpu bench-bodies soak fuzz record record-ops scan-proof index protos real-models evidence keras-recorded atlas atlas-verify docs clean
 
 demo: $(READY)
@@ -26,7 +28,7 @@ demo: $(READY)
 test: test-everyday test-serve
 
 test-everyday: $(READY)
-	$(BIN)/pytest -n $(WORKERS) --ignore=tests/live --ignore=tests/serve --ignore=tests/browser
+	$(BIN)/pytest -n $(WORKERS) --ignore=tests/live --ignore=tests/serve --ignore=tests/browser --ignore=tests/engines
 
 test-serve: $(READY)
 	$(BIN)/pytest -n $(WORKERS) tests/serve
@@ -189,7 +191,7 @@ docs-refresh: $(READY)
 	$(BIN)/python tools/docs_picture.py
 
 clean:
-	rm -rf $(VENV) $(LIVE) $(BENCH) $(DOCS) site $(VENV)-protos $(VENV)-nox .nox .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(LIVE) $(ENGINES) $(BENCH) $(DOCS) site $(VENV)-protos $(VENV)-nox .nox .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -218,6 +220,16 @@ test-clients: $(LIVE_READY)
 	$(LIVE)/bin/python $(PIP) install --no-deps ai-edge-model-explorer==0.1.34
 	$(LIVE)/bin/python $(PIP) install flask portpicker requests termcolor watchdog dacite
 	$(LIVE)/bin/python -m pytest tests/live/test_ray.py tests/live/test_rest_schema.py tests/live/test_object_store.py tests/serve/monitoring/test_tracing.py tests/web/model_explorer
+
+# Scoring in Spark, Beam, Ray and MLflow; Spark needs Java (apt-get install default-jre-headless).
+test-engines: $(ENGINES_READY)
+	$(ENGINES)/bin/python -m pytest tests/engines
+
+$(ENGINES_READY): pyproject.toml
+	$(PYTHON) -m venv $(ENGINES)
+	$(ENGINES)/bin/python $(PIP) install --upgrade 'pip>=25.1'
+	$(ENGINES)/bin/python $(PIP) install -e '.[spark,beam,ray,mlflow]' --group test
+	@touch $@
 
 $(DOCS_READY): pyproject.toml
 	$(PYTHON) -m venv $(DOCS)

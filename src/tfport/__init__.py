@@ -36,6 +36,7 @@ from tfport.startup.callable_package import callable_package
 
 if TYPE_CHECKING:
     from tfport.atlas.target import Target
+    from tfport.batch.scorer import BatchScorer
     from tfport.check.check_report import CheckReport
     from tfport.explain.explain import Explained
     from tfport.fix.result import Fixed
@@ -60,7 +61,7 @@ __all__ = [
     "BadLibrary", "BadRegistration", "BuildFailed", "CannotRun", "DeadlineExceeded", "DeviceArray",
     "Error", "GpuOptions", "InternalError", "MalformedGraph", "MissingTensor", "NotAModel", "Registry",
     "ResourceExhausted", "RunCancelled", "RunFailed", "RunLimits", "RunStopped", "Session", "StopSignal",
-    "UnreadableFile", "check", "explain", "fix", "inspect", "kernel", "layer", "layer_of", "load",
+    "UnreadableFile", "batch", "check", "explain", "fix", "inspect", "kernel", "layer", "layer_of", "load",
     "load_op_library", "matrix", "op", "run", "save", "scan", "stub", "verify_certificate",
 ]  # fmt: skip
 
@@ -374,6 +375,48 @@ def run(model: Model | ModelSource, /, *values: Any, **inputs: Any) -> dict[str,
     session = Session(model)
     outputs: dict[str, Any] = signature_call(select_signature(session.model), session.run)(*values, **inputs)
     return outputs
+
+
+@callable_package("tfport.batch")
+def batch(
+    model: Model | ModelSource,
+    signature: str | None = None,
+    *,
+    columns: Mapping[str, str | Sequence[str]] | None = None,
+    outputs: str | Sequence[str] = (),
+    keep: Sequence[str] | None = None,
+    on_error: str = "fail",
+    constants: Mapping[str, Any] | None = None,
+    registry: Registry | None = None,
+    **options: Any,
+) -> BatchScorer:
+    """Make a function from Arrow record batches to record batches: the kept columns, and a column per output.
+
+    Needs `tfport[batch]`.
+
+    Args:
+        model: A model, or what `load` accepts.
+        signature: The signature to run (default: serving_default, or the only one).
+        columns: The column of each input that has another name; several scalar columns make a vector.
+        outputs: The outputs to compute (default: all).
+        keep: The columns to copy to the results (default: those that the model does not read).
+        on_error: What happens to a row that fails: `fail` raises an error with its number, `null` leaves its
+            outputs null, `collect` also says why in a column `error`.
+        constants: Inputs that have the same value in every call, such as `{"keep_prob": 1.0}`.
+        registry: Custom ops that the model may use (default: those of the process).
+        **options: Other fields of `tfport.batch.scoring_options.ScoringOptions`: `binary`, `batch_rows`,
+            `max_bytes`, `threads`, `engine`, `device`, `cache`.
+    """
+    try:
+        from tfport.batch.scorer import BatchScorer
+    except ModuleNotFoundError as error:
+        raise Error(f"tables need {error.name}: pip install 'tfport[batch]'") from None
+    from tfport.batch.scoring_options import scoring_options
+
+    asked = scoring_options(
+        signature=signature, columns=columns, outputs=outputs, keep=keep, on_error=on_error, **options
+    )
+    return BatchScorer(model, asked, registry=registry, constants=constants or {})
 
 
 def save(model: Model, path: str) -> None:

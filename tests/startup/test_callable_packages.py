@@ -57,5 +57,5 @@ def test_no_other_public_function_shadows_a_module():
     source = ROOT / "src" / "tfport"
     modules = {path.stem for path in source.iterdir() if path.is_dir() or path.suffix == ".py"}
     shadowing = {name for name in tfport.__all__ if name in modules}
-    assert shadowing == {"check", "explain", "fix", "matrix", "scan"}
+    assert shadowing == {"batch", "check", "explain", "fix", "matrix", "scan"}
     assert all(inspect.ismodule(getattr(tfport, name)) for name in shadowing)

@@ -12,12 +12,13 @@ PRECISIONS = ("tf32", "float32", "float16", "bfloat16")
 TARGET = "a target, such as tensorflow==2.8.4; `tfport targets` lists the recorded builds"
 
 
-def add_model(parser: argparse.ArgumentParser, **options: Any) -> None:
+def add_model(parser: argparse.ArgumentParser, **options: Any) -> argparse.Action:
     """MODEL and `--tags`, for the commands that need a graph."""
-    parser.add_argument(
+    model = parser.add_argument(
         "model", metavar="MODEL", help="a SavedModel, GraphDef, MetaGraph, Keras or TF.js model", **options
     )
     add_tags(parser)
+    return model
 
 
 def add_tags(parser: argparse.ArgumentParser) -> None:

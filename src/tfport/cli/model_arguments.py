@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tfport.cli.arguments import PRECISIONS, add_model, add_ops_file, tags_of
 from tfport.engine_names import ENGINES
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from tfport.runtime.engines.gpu.gpu_options import GpuOptions
 
 
-def add_runnable_model(parser: argparse.ArgumentParser) -> None:
-    add_model(parser)
+def add_runnable_model(parser: argparse.ArgumentParser) -> argparse.Action:
+    model = add_model(parser)
     parser.add_argument(
         "--signature", metavar="NAME", help="signature to use (default: serving_default, or the only one)"
     )
@@ -27,6 +27,7 @@ def add_runnable_model(parser: argparse.ArgumentParser) -> None:
         help="custom-op library built by `tfport lib build`; its code is loaded and run; can be repeated",
     )
     add_ops_file(parser)
+    return model
 
 
 def load_runnable_model(args: argparse.Namespace) -> tuple[Model, Registry]:
@@ -38,7 +39,8 @@ def load_runnable_model(args: argparse.Namespace) -> tuple[Model, Registry]:
     return tfport.load(args.model, tags=tags_of(args), registry=registry), registry
 
 
-def add_inputs(parser: argparse.ArgumentParser) -> None:
+def add_inputs(parser: argparse.ArgumentParser, **options: Any) -> None:
+    """`--input` and `--inputs`; `options` replace those of the latter."""
     parser.add_argument(
         "--input",
         metavar="NAME=VALUE",
@@ -47,9 +49,8 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
         help="value of an input: JSON, plain text for a string, @file.npy for an array, or @file for "
         "a string with the content of the file; can be repeated",
     )
-    parser.add_argument(
-        "--inputs", metavar="FILE", help="the inputs by name: .npz with an array for each, or .json"
-    )
+    help = "the inputs by name: .npz with an array for each, or .json"
+    parser.add_argument("--inputs", **{"metavar": "FILE", "help": help, **options})
 
 
 def add_engine(parser: argparse.ArgumentParser) -> None:

@@ -15,6 +15,7 @@ from tfport.cli.model_arguments import (
     gpu_options,
     load_runnable_model,
 )
+from tfport.cli.run.table_options import CALLS, InputFiles, add_table_options, refuse_table_options
 from tfport.errors import Error
 
 
@@ -26,8 +27,15 @@ from tfport.errors import Error
     "print the outputs.",
 )
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_runnable_model(parser)
-    add_inputs(parser)
+    model = add_runnable_model(parser)
+    add_inputs(
+        parser,
+        nargs="+",
+        action=InputFiles,
+        model=model,
+        help="the inputs by name: .npz with an array for each, or .json; or a table to score into the folder "
+        "of -o: .parquet, .tfrecord, .csv, .jsonl, images; files, patterns, folders, s3://…",
+    )
     parser.add_argument(
         "--fetch",
         metavar="TENSOR",
@@ -51,7 +59,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="keep the prepared model in the folder for caches, for a faster second start",
     )
-    parser.add_argument("-o", "--output", metavar="FILE.npz", help="write the outputs to a new file")
+    parser.add_argument(
+        "-o", "--output", metavar="PATH", help="write the outputs to a new .npz file; of a table, to a folder"
+    )
+    add_table_options(parser)
     add_json(parser)
     parser.set_defaults(run=run)
 
@@ -67,10 +78,16 @@ def run(args: argparse.Namespace) -> int:
 
     if args.repeat is not None and args.repeat < 1:
         raise Error(f"--repeat {args.repeat}: expected a number of at least 1")
+    if args.inputs and not args.inputs[0].endswith(CALLS):
+        from tfport.cli.run.tables import score_table
+
+        return score_table(args)
+    refuse_table_options(args)
+    inputs = args.inputs[0] if args.inputs else None
     model, registry = load_runnable_model(args)
-    fed = [name for name in input_names(args.input, args.inputs) if model.has_tensor(name)]
+    fed = [name for name in input_names(args.input, inputs) if model.has_tensor(name)]
     signature = select_signature(model, args.signature, args.fetch, fed)
-    feeds = flatten_inputs(signature, read_inputs(signature, args.input, args.inputs))
+    feeds = flatten_inputs(signature, read_inputs(signature, args.input, inputs))
     with show_progress(f"running {args.model}") as progress, bounded(timeout=args.timeout):
         session = tfport.Session(
             model,

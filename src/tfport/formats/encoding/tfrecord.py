@@ -1,12 +1,13 @@
 """Read TFRecord files: for each record a length, the bytes, and checksums of both.
 
-This reads files that belong to a model. `runtime.ops.data` reads the data files of input pipelines.
+This reads files that belong to a model, and streams of tables to score. `runtime.ops.data` reads the data
+files of input pipelines.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from tfport.errors import UnreadableFile
 from tfport.formats.encoding.crc32c import checksum, masked
@@ -31,6 +32,28 @@ def read_records(files: Files, name: str) -> Iterator[memoryview]:
         _check(record, data[end : end + FOOT], where, at)
         yield record
         at = end + FOOT
+
+
+def stream_records(read: Callable[[int], bytes], where: str) -> Iterator[bytes | UnreadableFile]:
+    """The records of a stream, in order, without the whole file in memory.
+
+    A record with a wrong checksum is the error about it, and reading goes on; a wrong length is raised.
+    """
+    at = 0
+    while head := read(HEAD):
+        if len(head) < HEAD:
+            raise UnreadableFile(f"{where}, byte {at}: the record is truncated")
+        _check(memoryview(head)[:8], memoryview(head)[8:], where, at)
+        (length,) = struct.unpack("<Q", head[:8])
+        data, foot = read(length), read(FOOT)
+        if len(data) < length or len(foot) < FOOT:
+            raise UnreadableFile(f"{where}, byte {at}: the record is truncated")
+        try:
+            _check(memoryview(data), memoryview(foot), where, at)
+            yield data
+        except UnreadableFile as error:
+            yield error
+        at += HEAD + length + FOOT
 
 
 def _check(data: memoryview, stored: memoryview, where: str, at: int) -> None:

@@ -1,0 +1,1 @@
+"""Score tables: `tfport.batch(model)` is a function from Arrow record batches to record batches."""

@@ -1,0 +1,119 @@
+"""How many rows a call of the model should have: measured with the rows of the job, within a memory bound.
+
+    sizes = BatchSizes(max_bytes=2**30)
+    sizes.rows                                  for the next call
+    with sizes.measured(rows): call()
+
+Sizes double as long as a row takes less time in a larger call and the memory of a call stays within the
+bound. The memory is the growth of the process at its peak, where the system says so (Linux).
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+FIRST, LARGEST = 8, 8192
+TRIES = 2
+"""Calls of each size; the faster one counts."""
+BETTER = 0.97
+"""A larger call must take so much less time per row."""
+MOST_WORSE = 2
+"""After so many sizes that are not better, the best one is kept."""
+MOST_BYTES = 1 << 30
+SHARE = 4
+"""A call may use this part of the memory that is available: one in so many."""
+_MEMORY = Path("/proc/self/status")
+_PEAK = Path("/proc/self/clear_refs")
+
+
+class BatchSizes:
+    """The size of the next call."""
+
+    def __init__(self, max_bytes: int = 0, rows: int = 0, share: int = 1) -> None:
+        """`rows`: a fixed size. `share`: processes that use the memory of this machine together."""
+        self.max_bytes = max_bytes or min(MOST_BYTES, (available_bytes() or MOST_BYTES) // SHARE) // max(
+            share, 1
+        )
+        self.rows = rows or 1
+        self.is_decided = rows > 0
+        self._best, self._best_time = self.rows, float("inf")
+        self._tries: list[float] = []
+        self._worse = 0
+        self._bytes_per_row = 0.0
+        self._is_cold = True
+
+    @contextmanager
+    def measured(self, rows: int) -> Iterator[None]:
+        """Measure a call with so many rows."""
+        if self.is_decided:
+            yield
+            return
+        before, started = reset_peak(), time.perf_counter()
+        yield
+        self._note(rows, time.perf_counter() - started, peak_bytes() - before if before else 0)
+
+    def _note(self, rows: int, seconds: float, grown: int) -> None:
+        if self._is_cold:  # the first call makes the plan
+            self._is_cold, self.rows = False, FIRST
+            self._bytes_per_row = 0.0
+            return
+        if rows < self.rows:
+            return
+        self._bytes_per_row = max(self._bytes_per_row, grown / rows)
+        self._tries.append(seconds / rows)
+        if len(self._tries) < TRIES:
+            return
+        fastest, self._tries = min(self._tries), []
+        if fastest < self._best_time * BETTER:
+            self._best, self._best_time, self._worse = rows, fastest, 0
+        else:
+            self._worse += 1
+        larger = rows * 2
+        too_large = larger > LARGEST or larger * self._bytes_per_row > self.max_bytes
+        if self._worse >= MOST_WORSE or too_large:
+            self.rows, self.is_decided = self._best, True
+        else:
+            self.rows = larger
+
+    def ran_out_of_memory(self, rows: int) -> None:
+        """A call with so many rows was too large: use half of it from now on."""
+        self.rows = self._best = max(rows // 2, 1)
+        self.is_decided = True
+
+
+def reset_peak() -> int:
+    """Begin to measure the peak of this process; return its memory now, 0 where that is unknown."""
+    with suppress(OSError):
+        _PEAK.write_text("5")
+        return _field("VmRSS")
+    return 0
+
+
+def peak_bytes() -> int:
+    return _field("VmHWM")
+
+
+def _field(name: str) -> int:
+    for line in _MEMORY.read_text().splitlines():
+        if line.startswith(name):
+            return int(line.split()[1]) << 10
+    return 0
+
+
+def available_bytes() -> int:
+    """The memory that this machine, or this container, has left; 0 where that is unknown."""
+    left = []
+    with suppress(OSError, ValueError, IndexError):
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        left += [int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable")]
+    with suppress(OSError, ValueError):
+        group = Path("/sys/fs/cgroup")
+        left.append(int((group / "memory.max").read_text()) - int((group / "memory.current").read_text()))
+    if not left:
+        with suppress(OSError, ValueError):
+            left.append(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    return max(min(left, default=0), 0)

@@ -1,0 +1,77 @@
+"""A model handler for Apache Beam's RunInference.
+
+    rows | RunInference(tfport.beam.TfportModelHandler("export/1"))
+
+Elements are rows: dictionaries of values by column. Each prediction has the row as `example` and the outputs
+by name as `inference`. RunInference makes batches, shares the model between threads, counts and times
+inferences, and loads another model that a side input names. With `on_error="fail"`,
+`with_exception_handling()` gets the whole batch of the row at fault; with `"collect"`, this row alone has an
+`error` and no outputs. Needs `tfport[beam]`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from apache_beam.ml.inference.base import ModelHandler, PredictionResult
+
+from tfport.batch.scorer import BatchScorer
+from tfport.batch.scoring_options import scoring_options
+
+
+class TfportModelHandler(ModelHandler[Mapping[str, Any], PredictionResult, BatchScorer]):  # type: ignore[misc]
+    """Scores rows with one model; the options are those of `tfport.batch`."""
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        min_batch_size: int | None = None,
+        max_batch_size: int | None = None,
+        large_model: bool = False,
+        **options: Any,
+    ) -> None:
+        """`large_model`: one copy for all processes of a machine, not one for each."""
+        super().__init__()
+        self.model, self.options = model, scoring_options(**{"keep": (), **options})
+        self.large_model = large_model
+        sizes = {"min_batch_size": min_batch_size, "max_batch_size": max_batch_size}
+        self.batch_sizes = {name: size for name, size in sizes.items() if size is not None}
+
+    def load_model(self) -> BatchScorer:
+        return BatchScorer(self.model, self.options)
+
+    def run_inference(
+        self,
+        batch: Sequence[Mapping[str, Any]],
+        model: BatchScorer,
+        inference_args: Mapping[str, Any] | None = None,
+    ) -> Iterable[PredictionResult]:
+        rows = [{name: _plain(value) for name, value in row.items()} for row in batch]
+        with model.lock:
+            results = model(pa.RecordBatch.from_pylist(rows)).to_pylist()
+        return [PredictionResult(row, result, self.model) for row, result in zip(batch, results, strict=True)]
+
+    def update_model_path(self, model_path: str | None = None) -> None:
+        self.model = model_path or self.model
+
+    def batch_elements_kwargs(self) -> Mapping[str, Any]:
+        return self.batch_sizes
+
+    def share_model_across_processes(self) -> bool:
+        return self.large_model
+
+    def get_num_bytes(self, batch: Sequence[Mapping[str, Any]]) -> int:
+        return sum(
+            len(v) if isinstance(v, str | bytes) else np.asarray(v).nbytes for r in batch for v in r.values()
+        )
+
+    def get_metrics_namespace(self) -> str:
+        return "BeamML_tfport"
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value

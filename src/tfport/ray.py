@@ -1,0 +1,30 @@
+"""Score a Ray dataset with a pool of actors.
+
+    from ray.data import ActorPoolStrategy
+    dataset.map_batches(
+        tfport.ray.TableScorer, fn_constructor_args=["export/1"], fn_constructor_kwargs={"on_error": "null"},
+        batch_format="pyarrow", compute=ActorPoolStrategy(size=2),
+    )
+
+Each actor loads the model once; actors of one machine map the same weights. Ray restarts actors and keeps its
+own checkpoints. `tfport.serve.ray` serves requests. Needs `tfport[ray]`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from tfport.batch.scorer import BatchScorer
+from tfport.batch.scoring_options import scoring_options
+
+
+class TableScorer:
+    """A class for `map_batches` with `batch_format="pyarrow"`; the options are those of `tfport.batch`."""
+
+    def __init__(self, model: str, **options: Any) -> None:
+        self.scorer = BatchScorer(model, scoring_options(**options))
+
+    def __call__(self, table: pa.Table) -> pa.Table:
+        return self.scorer.score_table(table)

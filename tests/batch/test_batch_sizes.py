@@ -1,0 +1,40 @@
+"""Sizes of calls: grown while that pays, within a bound of memory."""
+
+from tfport.batch.batch_sizes import LARGEST, BatchSizes
+
+
+def grown(seconds, bytes_per_row=0, **options):
+    """The size that is chosen, if a call of n rows takes seconds(n)."""
+    sizes = BatchSizes(**options)
+    for _ in range(100):
+        if sizes.is_decided:
+            return sizes.rows
+        sizes._note(sizes.rows, seconds(sizes.rows), bytes_per_row * sizes.rows)
+    raise AssertionError
+
+
+def test_calls_with_a_cost_of_their_own_grow():
+    assert grown(lambda n: 1 + n * 1e-6, max_bytes=1 << 30) == LARGEST
+
+
+def test_calls_that_cost_the_same_per_row_stay_small():
+    assert grown(lambda n: n, max_bytes=1 << 30) == 8
+
+
+def test_memory_limits_the_size():
+    assert grown(lambda n: 1, bytes_per_row=1 << 20, max_bytes=64 << 20) == 64
+
+
+def test_a_size_that_was_asked_for_is_used():
+    assert BatchSizes(rows=100).rows == 100
+    assert BatchSizes(rows=100).is_decided
+
+
+def test_a_call_that_ran_out_of_memory_is_halved():
+    sizes = BatchSizes(rows=100)
+    sizes.ran_out_of_memory(100)
+    assert sizes.rows == 50
+
+
+def test_processes_share_the_memory():
+    assert BatchSizes(share=4).max_bytes * 3 < BatchSizes().max_bytes
