@@ -1,4 +1,4 @@
-"""Make the models of tests/runtime/ops/text: `PYTHON tests/live/make_text_models.py`, from the root of the repository.
+"""Make the models of tests/runtime/ops/text: `PYTHON tests/live/make_text_models.py`.
 
 PYTHON has tensorflow-text, and sentencepiece to train with.
 """
@@ -15,16 +15,54 @@ from tensorflow_text.core.pybinds import pywrap_fast_bert_normalizer_model_build
 from tensorflow_text.core.pybinds import pywrap_fast_wordpiece_tokenizer_model_builder as wordpiece
 
 FILE = Path("tests/runtime/ops/text/models.npz")
-VOCABULARY = (
-    "[PAD] [UNK] [CLS] [SEP] [MASK] ## ##s ##ing ##ed ##é a ab abc ##c ##cd ##efz abcdefg the quick brown fox "
-    "jump ##er don ' t , . ! ? 日 本 ##本 é e ##e # ##d b ##b"
-).split()
+VOCABULARY = [
+    "[PAD]",
+    "[UNK]",
+    "[CLS]",
+    "[SEP]",
+    "[MASK]",
+    "##",
+    "##s",
+    "##ing",
+    "##ed",
+    "##é",
+    "a",
+    "ab",
+    "abc",
+    "##c",
+    "##cd",
+    "##efz",
+    "abcdefg",
+    "the",
+    "quick",
+    "brown",
+    "fox",
+    "jump",
+    "##er",
+    "don",
+    "'",
+    "t",
+    ",",
+    ".",
+    "!",
+    "?",
+    "日",
+    "本",
+    "##本",
+    "é",
+    "e",
+    "##e",
+    "#",
+    "##d",
+    "b",
+    "##b",
+]
 SENTENCES = [
     "The quick brown fox jumps over the lazy dog.",
     "Größe, Straße und Füße: schöne Grüße!",
     "Привет, как дела? Хорошо, спасибо.",
     "こんにちは世界。東京は日本の首都です。",
-    "ﬁne ﬂow ①②③ Ａｂｃ ｶﾞ",
+    "ﬁne ﬂow ①②③ \uff21\uff42\uff43 ｶﾞ",
     "She sells sea shells by the sea shore; the shells she sells are sea shells.",
 ]
 

@@ -1,10 +1,10 @@
-"""Record what the Unicode of tensorflow-text's ICU adds to that of Python 3.11, by asking its ops about every code point.
+"""Record what the Unicode of tensorflow-text's ICU adds to that of Python 3.11, by asking its ops.
 
-    PYTHON tests/live/record_text_unicode.py        a Python 3.11 with tensorflow-text, from the root of the repository
+    PYTHON tests/live/record_text_unicode.py        a Python 3.11 with tensorflow-text
 
-Python's `unicodedata` and ICU agree about characters that both know. The file has the characters that Python 3.11
-(Unicode 14) does not know: their decompositions, combining classes, folded forms, and which are punctuation; the
-characters that case folding removes; and the script of each range of code points, as a number.
+Python's `unicodedata` and ICU agree about characters that both know. The file has the characters that Python
+3.11 (Unicode 14) does not know: their decompositions, combining classes, folded forms, and which are
+punctuation; the characters that case folding removes; and the script of each range of code points, a number.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ def examine_folder(
         begin(stored)
         started, cpu = time.monotonic(), time.process_time()
         name, version = name_and_version(stored, folder)
-        fixed = {"path": stored, "name": name, "version": version, "owner": folder.owner}
+        fixed: Row = {"path": stored, "name": name, "version": version, "owner": folder.owner}
         fixed["bytes"] = _size(stored, folder)
         for row in _rows_of(model, questions):
             times = {"seconds": time.monotonic() - started, "cpu_seconds": time.process_time() - cpu}

@@ -116,7 +116,7 @@ class NewProblem:
     causes: list[str]
 
 
-@dataclass
+@dataclass(repr=False)
 class AuditSummary(RenderedResult):
     """A store, summarized."""
 
@@ -391,7 +391,10 @@ def _add_news(summary: AuditSummary, database: AuditDatabase, before: str) -> No
             f"(SELECT 1 {NEW_CAUSES})) ORDER BY path, target LIMIT ?",
             (RUNS, before, MOST_LISTED),
         )
-        summary.new_problems += [NewProblem(*row, json.loads(causes)) for *row, causes in results]
+        summary.new_problems += [
+            NewProblem(path, target, then, now, json.loads(causes))
+            for path, target, then, now, causes in results
+        ]
         unread = ask(
             "SELECT path, now.status FROM main.models AS now LEFT JOIN old.models AS was USING (path) "
             "WHERE now.status != ? AND COALESCE(was.status, ?) = ? ORDER BY path LIMIT ?",

@@ -14,8 +14,7 @@ from typing import IO, Any, cast
 
 from tfport.errors import Error, UnreadableFile
 from tfport.formats.files import reason
-from tfport.serve.models.config import is_address
-from tfport.formats.remote import open_remote
+from tfport.formats.remote import is_address, open_remote
 from tfport.startup.dataclass import dataclass
 
 PARQUET, TFRECORD, CSV, JSON_LINES, IMAGE = "parquet", "tfrecord", "csv", "jsonl", "image"

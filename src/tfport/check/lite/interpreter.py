@@ -172,8 +172,8 @@ BUILT_IN = 1
 AT_LOAD = "Registration failed"
 NO_LIST = "the list of Flex ops of this release is not known"
 NO_KERNEL = (
-    "No registered '{op}' OpKernel for 'CPU' devices compatible with node {{{{node {op}}}}}\n\t.  Registered:  "
-    "<no registered kernels>"
+    "No registered '{op}' OpKernel for 'CPU' devices compatible with node {{{{node {op}}}}}\n\t.  "
+    "Registered:  <no registered kernels>"
 )
 UNREGISTERED = (
     "Op type not registered '{op}' in binary running on localhost. Make sure the Op and Kernel are "

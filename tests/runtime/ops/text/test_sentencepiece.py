@@ -56,20 +56,33 @@ IDS = np.random.default_rng(0).integers(0, 90, 200).astype(np.int32)
 BYTES = np.random.default_rng(1).integers(0, 260, 200).astype(np.int32)
 SPLITS = [0, 0, 3, 50, 51, 120, 200]
 OLD_CASES = [
-    *(split(m, added=a) for m in ("unigram", "bpe", "suffix") for a in ((0, 0, 0), (1, 1, 0), (1, 1, 1), (0, 1, 1))),
+    *(
+        split(m, added=a)
+        for m in ("unigram", "bpe", "suffix")
+        for a in ((0, 0, 0), (1, 1, 0), (1, 1, 1), (0, 1, 1))
+    ),
     *(split(m, out="string", splits="int32") for m in ("unigram", "bpe", "suffix")),
     *(split(m, op=TOKENIZE, out=o, added=(1, 0, 1)) for m in ("unigram", "bpe") for o in ("int32", "string")),
     split("unigram", op=TOKENIZE, best=3, texts=ALL[:12]),
     split("suffix", best=2, out="string", texts=ALL[:12]),
-    split("bpe", texts=NONE), split("bpe", op=TOKENIZE, texts=NONE), split("unigram", texts=ALL[:6].reshape(2, 3)),
-    *(join(m, IDS, SPLITS, added=a) for m in ("unigram", "bpe", "suffix") for a in ((0, 0, 0), (1, 1, 0), (0, 0, 1))),
-    join("bpe", BYTES, SPLITS), join("bpe", PIECES, [0, 3, 3, 10]), join("suffix", PIECES, [0, 10]),
-    join("bpe", i32(), [0, 0, 0]), join("bpe", i32(5, 100_000), [0, 2], fails=True),
+    split("bpe", texts=NONE),
+    split("bpe", op=TOKENIZE, texts=NONE),
+    split("unigram", texts=ALL[:6].reshape(2, 3)),
+    *(
+        join(m, IDS, SPLITS, added=a)
+        for m in ("unigram", "bpe", "suffix")
+        for a in ((0, 0, 0), (1, 1, 0), (0, 0, 1))
+    ),
+    join("bpe", BYTES, SPLITS),
+    join("bpe", PIECES, [0, 3, 3, 10]),
+    join("suffix", PIECES, [0, 10]),
+    join("bpe", i32(), [0, 0, 0]),
+    join("bpe", i32(5, 100_000), [0, 2], fails=True),
     join("bpe", i32(5, -1), [0, 2], fails=True),
     asked("bpe", "SentencepieceIdToStringOp", i32([1, 2, 300], [4, 0, 7])),
     asked("bpe", "SentencepieceStringToIdOp", PIECES.reshape(2, 5)),
     with_model("bpe", "y = SentencepieceVocabSizeOp(h)", fetches="y:0"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("c", "ways"), checks(OLD_CASES))

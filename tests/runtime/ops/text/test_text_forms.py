@@ -50,12 +50,19 @@ OLD_CASES = [
     *(case("NormalizeUTF8", ALL, normalization_form=f) for f in ("NFC", "NFD", "NFKC", "NFKD", "nfkc")),
     case("NormalizeUTF8", ALL[:4].reshape(2, 2), normalization_form="NFC"),
     case("NormalizeUTF8", ALL, normalization_form="NFX", fails=True),
-    case("CaseFoldUTF8", ALL), case("CaseFoldUTF8", NONE), case("CaseFoldUTF8", ALL[2:3].reshape(())),
+    case("CaseFoldUTF8", ALL),
+    case("CaseFoldUTF8", NONE),
+    case("CaseFoldUTF8", ALL[2:3].reshape(())),
     *(
         case("RegexSplitWithOffsets", ALL, text(pattern), text(keep))
         for pattern, keep in (
-            (BERT, b"(" + BERT[5:]), (rb"(\s)", b""), (rb"(\s+)", rb"\s\s+"), (rb"(\bb|a,)", b".*"), (rb"(^a|#)", b"#"),
-            (b"a", b""), ("(é)".encode(), "é".encode()),
+            (BERT, b"(" + BERT[5:]),
+            (rb"(\s)", b""),
+            (rb"(\s+)", rb"\s\s+"),
+            (rb"(\bb|a,)", b".*"),
+            (rb"(^a|#)", b"#"),
+            (b"a", b""),
+            ("(é)".encode(), "é".encode()),
         )
     ),
     case("RegexSplitWithOffsets", NONE, text(b"(a)"), text(b"")),
@@ -67,23 +74,49 @@ OLD_CASES = [
         for dtype in (np.int32, np.int64)
     ),
     *(
-        case("UnicodeScriptTokenizeWithOffsets", np.concatenate(POINTS), ROWS.astype(dtype), keep_whitespace=keep)
-        for dtype in (np.int32, np.int64) for keep in (True, False)
+        case(
+            "UnicodeScriptTokenizeWithOffsets",
+            np.concatenate(POINTS),
+            ROWS.astype(dtype),
+            keep_whitespace=keep,
+        )
+        for dtype in (np.int32, np.int64)
+        for keep in (True, False)
     ),
     case("UnicodeScriptTokenizeWithOffsets", i32(), np.zeros(1, np.int64), keep_whitespace=False),
     *(pieces("TFText>RoundRobinTrim", n, A, B, C) for n in (0, 1, 4, 5, 8, 9, 100)),
     *(pieces("TFText>RoundRobinGenerateMasks", n, A, B, C, dtype=np.int64) for n in (0, 1, 4, 5, 8, 9, 100)),
     pieces("TFText>RoundRobinTrim", 3, C),
     *(
-        case("TFText>NgramsStringJoin", strings("a", "b", "c", "d", "e"), [np.array(s, np.int64)], width=w, axis=-1,
-             string_separator="|")
-        for s in ([0, 5], [0, 2, 2, 5], [0, 0, 5]) for w in (1, 2, 3, 6)
+        case(
+            "TFText>NgramsStringJoin",
+            strings("a", "b", "c", "d", "e"),
+            [np.array(s, np.int64)],
+            width=w,
+            axis=-1,
+            string_separator="|",
+        )
+        for s in ([0, 5], [0, 2, 2, 5], [0, 0, 5])
+        for w in (1, 2, 3, 6)
     ),
-    case("TFText>NgramsStringJoin", strings("a", "b", "c", "d"), [np.array(s, np.int64) for s in ([0, 1, 2], [0, 3, 4])],
-         width=2, axis=-1, string_separator=" "),
-    case("TFText>NgramsStringJoin", strings("a", "b", "c", "d").reshape(2, 2), [], Tsplits=INT64, width=2, axis=-1,
-         string_separator=" "),
-]  # fmt: skip
+    case(
+        "TFText>NgramsStringJoin",
+        strings("a", "b", "c", "d"),
+        [np.array(s, np.int64) for s in ([0, 1, 2], [0, 3, 4])],
+        width=2,
+        axis=-1,
+        string_separator=" ",
+    ),
+    case(
+        "TFText>NgramsStringJoin",
+        strings("a", "b", "c", "d").reshape(2, 2),
+        [],
+        Tsplits=INT64,
+        width=2,
+        axis=-1,
+        string_separator=" ",
+    ),
+]
 
 
 @pytest.mark.parametrize(("c", "ways"), checks(OLD_CASES))

@@ -10,10 +10,12 @@ TABLE = """
     k = Placeholder() {dtype=string}
     v = Placeholder() {dtype=int64}
     x = Placeholder() {dtype=string}
-    t = HashTableV2() {key_dtype=string, value_dtype=int64, container="", shared_name="", use_node_name_sharing=true}
+    t = HashTableV2() {key_dtype=string, value_dtype=int64, container="", shared_name="",
+        use_node_name_sharing=true}
     i = LookupTableImportV2(t, k, v) {Tin=string, Tout=int64}
-    y = WordpieceTokenizeWithOffsets(x, t, ^i) {suffix_indicator="##", max_bytes_per_word=%d, max_chars_per_token=%d,
-        use_unknown_token=%s, unknown_token="[UNK]", split_unknown_characters=%s, output_row_partition_type="%s"}
+    y = WordpieceTokenizeWithOffsets(x, t, ^i) {suffix_indicator="##", max_bytes_per_word=%d,
+        max_chars_per_token=%d, use_unknown_token=%s, unknown_token="[UNK]", split_unknown_characters=%s,
+        output_row_partition_type="%s"}
 """.replace(",\n        ", ", ")
 
 

@@ -76,10 +76,8 @@ class Additions:
             elif fact == "combining":
                 self.combining[point] = numbers[0]
             else:
-                word = "".join(map(chr, numbers))
-                {"canonical": self.canonical, "compatible": self.compatible, "folded": self.folded}[fact][
-                    point
-                ] = word
+                mapping: dict[int, Any] = getattr(self, fact)  # canonical, compatible or folded
+                mapping[point] = "".join(map(chr, numbers))
         self.firsts, self.scripts = np.array(firsts), np.array(scripts)
         self.composed: dict[str, str] = {}
         for point, word in sorted(self.canonical.items(), key=lambda item: len(item[1])):
@@ -113,12 +111,12 @@ def normalized(text: bytes, form: str) -> bytes:
     return _normal(characters, form).encode("utf-8", "surrogateescape")
 
 
-def _normal(characters: str, form: str) -> str:
+def _normal(characters: str, form: Any) -> str:
     if additions().has_any(characters) is None:
         return unicodedata.normalize(form, characters)
     known = additions()
     mapped = known.canonical if "K" not in form else known.canonical | known.compatible
-    base = "NFKD" if "K" in form else "NFD"
+    base: Any = "NFKD" if "K" in form else "NFD"
     decomposed = [
         part
         for character in characters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -46,7 +46,9 @@ _SCHEMA = Schema({}, {}, {table: tuple(map(_field, text.split(", "))) for table,
 def read_model(data: NDArray[Any], table: str) -> Fields:
     """The fields of a model; those that have their default are missing."""
     try:
-        return FlatbufferReader(memoryview(np.ascontiguousarray(data)).cast("B"), _SCHEMA, table).root(table)
+        return FlatbufferReader(memoryview(np.ascontiguousarray(data).data).cast("B"), _SCHEMA, table).root(
+            table
+        )
     except UnreadableFile as error:
         raise RunFailed(f"the {table} in the graph is invalid: {error}") from None
 
@@ -54,13 +56,13 @@ def read_model(data: NDArray[Any], table: str) -> Fields:
 def prepared(at: int, read: Callable[[Any], Model], run: Callable[..., Any]) -> Callable[..., Any]:
     """The quick variant of a kernel whose input `at` is a model: a constant one is read once."""
 
-    def quick(groups, attrs):
+    def quick(groups: Any, attrs: Mapping[str, Any]) -> Callable[..., Any] | None:
         value = groups[at].array
         if value is None:
             return None
         models: list[Any] = []
 
-        def call(*inputs):
+        def call(*inputs: Any) -> Any:
             if not models:
                 models.append(read(value))
             return run(models[0], *inputs[:at], *inputs[at + 1 :], **attrs)
