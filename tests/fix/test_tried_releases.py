@@ -52,15 +52,22 @@ def test_releases_of_keras():
     assert tried == asked
 
 
+OTHERWISE = {("deepcoil-2.0.2/deepcoil/weights/seq_5.h5", "tflite-runtime==2.7.0")}
+"""Its numbers below 2e-4 are off by up to 1.4e-7; `export` writes nothing if it can run the file there."""
+
+
 def test_interpreters_of_tensorflow_lite():
-    """Each has run files, and answered none of them otherwise."""
-    outcomes = {}
-    for row in read("docs/evidence/lite_old_interpreters.json").values():
+    """Each has run files, and answered none of them otherwise but those that are known."""
+    outcomes, otherwise = {}, set()
+    for name, row in read("docs/evidence/lite_old_interpreters.json").items():
         for release, outcome in row.items():
             outcomes.setdefault(release, []).append(outcome.partition(",")[0].partition(":")[0])
+            if outcome.startswith("differs"):
+                otherwise.add((name, release))
+    assert otherwise == OTHERWISE
     tried = {f"{package}=={v}" for package, versions in TRIED[LITE_FILES].items() for v in versions.split()}
     assert tried == {release for release, found in outcomes.items() if "alike" in found}
-    assert {outcome for found in outcomes.values() for outcome in found} == {"alike", "refused"}
+    assert {outcome for found in outcomes.values() for outcome in found} == {"alike", "refused", "differs"}
 
 
 @pytest.mark.parametrize(("release", "says"), [("1.4.1", False), ("1.4.0", True)])

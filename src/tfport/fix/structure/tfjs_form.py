@@ -197,9 +197,8 @@ def restore_shapes_of_found(model: Model, facts: Facts, journal: Journal) -> Non
     journal.changed("shapes of what is found", says, changed)
 
 
-def slice_instead_of_pooling(model: Model, release: TfjsSource | None, journal: Journal) -> None:
+def slice_instead_of_pooling(model: Model, release: TfjsSource, journal: Journal) -> None:
     """Replace pools with a window of one element where the release does not compute them (3.21.0 on wasm)."""
-    assert release is not None
     changed = []
     pools = [node for node in model.graph if is_window_of_one(node)]
     for node in [node for node in pools if has_refused_window(node, release)]:
