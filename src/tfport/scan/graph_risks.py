@@ -107,7 +107,7 @@ class CallsPython(GraphRisk):
     registered under that key with `tf.py_function` or `tf.numpy_function`, or fails if it
     registered nothing.
     ## Fix
-    Export the model with TensorFlow ops in place of the Python function.
+    Export the model with TensorFlow ops instead of the Python function.
     ## Example
         x = Placeholder() {dtype=float32, shape=(2,)}
         y = PyFunc(x) {token="pyfunc_0", Tin=[float32], Tout=[float32]}

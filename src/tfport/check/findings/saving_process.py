@@ -65,7 +65,7 @@ class PythonFunction(Finding):
     process loads the model, and fails when the node runs. Binaries without Python, such as
     TensorFlow Serving, have no kernel for the op.
     ## Fix
-    Export the model with TensorFlow ops in place of the Python function, or move the function
+    Export the model with TensorFlow ops instead of the Python function, or move the function
     out of the model, before its inputs or after its outputs.
     ## Example
         x = Placeholder() {dtype=float32, shape=(2,)}
@@ -79,7 +79,7 @@ class PythonFunction(Finding):
         return f"Could not find callback with key={self.token} in the registry."
 
     def fixes(self) -> list[str]:
-        return ["export the model with TensorFlow ops in place of the Python function"]
+        return ["export the model with TensorFlow ops instead of the Python function"]
 
 
 @finding("TFP062", "resource-not-made", noticed=RUNS)
