@@ -17,8 +17,8 @@ TENSORFLOW ?= 2.21.0
 PIP := -m pip --disable-pip-version-check -q
 WORKERS ?= 2
 
-.PHONY: docs-refresh demo test test-everyday test-serve test-pythons test-package nox test-live live-environment test-clients test-engines test-browser web web-test truth lint bench bench-runtime bench-real bench-keras bench-lite bench-gpu evidence-gpu \
-	bench-fix bench-serve bench-serve-memory bench-serve-gpu bench-bodies soak fuzz record record-ops scan-proof index protos real-models evidence keras-recorded atlas atlas-verify docs clean
+.PHONY: docs-refresh demo test test-everyday test-serve test-pythons test-package platform-wheels nox test-live live-environment test-clients test-engines test-browser web web-test truth lint bench bench-runtime bench-real bench-keras bench-lite bench-gpu evidence-gpu \
+	bench-fix bench-serve bench-serve-memory bench-serve-gpu bench-batch bench-bodies soak fuzz record record-ops scan-proof index protos real-models evidence keras-recorded atlas atlas-verify docs clean
 
 demo: $(READY)
 	@$(BIN)/python examples/demo.py
@@ -40,6 +40,10 @@ test-pythons: $(NOX)
 # The wheel and the source distribution, each in an empty environment.
 test-package: $(NOX)
 	$(NOX) -s package
+
+# Which systems have wheels of everything; needs the package index.
+platform-wheels: $(READY)
+	$(BIN)/python tools/platform_wheels.py
 
 # All sessions of noxfile.py.
 nox: $(NOX)
@@ -106,6 +110,11 @@ bench-fix: $(LIVE_READY)
 # Compare tfport serve with its own session, and with a similar server around TensorFlow.
 bench-serve: $(LIVE_READY)
 	$(LIVE)/bin/python benchmarks/serve.py
+
+# Score tables, beside tf.data with saved_model.load and a loop over Session: make bench-batch MODELS=text_lstm
+bench-batch: $(LIVE_READY)
+	$(LIVE)/bin/python $(PIP) install pyarrow
+	$(LIVE)/bin/python benchmarks/batch.py $(MODELS)
 
 # The memory of tfport serve after requests, batches and new versions, and that of a server around TensorFlow.
 bench-serve-memory: $(LIVE_READY)
@@ -196,7 +205,7 @@ clean:
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python $(PIP) install --upgrade 'pip>=25.1'
-	$(BIN)/python $(PIP) install -e . --group test --group lint
+	$(BIN)/python $(PIP) install -e '.[run]' --group test --group lint
 	@touch $@
 
 $(NOX): pyproject.toml
@@ -208,7 +217,7 @@ $(NOX): pyproject.toml
 $(LIVE_READY): pyproject.toml
 	$(PYTHON) -m venv $(LIVE)
 	$(LIVE)/bin/python $(PIP) install --upgrade 'pip>=25.1'
-	$(LIVE)/bin/python $(PIP) install -e . --group test tensorflow==$(TENSORFLOW) tensorflow-serving-api==$(TENSORFLOW) \
+	$(LIVE)/bin/python $(PIP) install -e '.[run]' --group test tensorflow==$(TENSORFLOW) tensorflow-serving-api==$(TENSORFLOW) \
 		geventhttpclient python-rapidjson
 	$(LIVE)/bin/python $(PIP) install --no-deps tritonclient  # it requires an older protobuf than it needs
 	@touch $@
@@ -241,6 +250,6 @@ $(DOCS_READY): pyproject.toml
 $(BENCH_READY): pyproject.toml
 	$(PYTHON) -m venv $(BENCH)
 	$(BENCH)/bin/python $(PIP) install --upgrade 'pip>=25.1'
-	$(BENCH)/bin/python $(PIP) install -e . tensorflow==$(TENSORFLOW) onnx openvino requests jax ai-edge-litert
+	$(BENCH)/bin/python $(PIP) install -e '.[run]' tensorflow==$(TENSORFLOW) onnx openvino requests jax ai-edge-litert
 	$(BENCH)/bin/python $(PIP) install --no-deps tf2onnx
 	@touch $@

@@ -11,6 +11,7 @@ skipped with a message; pyenv's versions are found without activating them.
 import os
 import re
 import shutil
+import tomllib
 from pathlib import Path
 
 import nox
@@ -18,6 +19,23 @@ import nox
 ROOT = Path(__file__).parent
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 TARGET = "tensorflow==1.13.2"
+MODEL = "examples/attention"
+LOOKING = [
+    ["inspect", MODEL],
+    ["scan", MODEL],
+    ["matrix", MODEL],
+    ["ops", "MatMul"],
+    ["explain", "TFP101"],
+    ["targets"],
+]
+RUNNING = {
+    "run": ["run", MODEL, "--input", 'words=[["river", "rises"]]'],
+    "serve": ["serve"],
+    "ui": ["ui", "nothing"],
+}
+"""A command for each extra that one needs."""
+FASTER = {"fsspec", "pysimdjson", "uvloop"}
+"""Packages without which a command works."""
 IGNORED = ["--ignore=tests/live", "--ignore=tests/serve", "--ignore=tests/browser"]
 EVERYDAY = [["-n", "2", *IGNORED], ["-n", "2", "tests/serve"]]
 
@@ -43,7 +61,7 @@ add_pyenv_to_path()
 def tests(session: nox.Session) -> None:
     """Run the everyday tests; arguments after `--` go to pytest."""
     session.install("--upgrade", "pip>=25.1")
-    session.install("-e", ".", "--group", "test")
+    session.install("-e", ".[run]", "--group", "test")
     for arguments in [session.posargs] if session.posargs else EVERYDAY:
         session.run("pytest", *arguments)
 
@@ -56,28 +74,61 @@ def package(session: nox.Session) -> None:
     shutil.rmtree(scratch, ignore_errors=True)
     session.run("python", "-m", "build", "--outdir", str(scratch / "dist"), str(ROOT))
     for pattern in ("*.whl", "*.tar.gz"):
-        (artifact,) = (scratch / "dist").glob(pattern)
+        (artifact,) = (scratch / "dist").absolute().glob(pattern)
         use_installed(session, artifact, scratch / artifact.suffix.strip("."))
 
 
 def use_installed(session: nox.Session, artifact: Path, folder: Path) -> None:
-    """Install an artifact into an empty environment and run the demo and the commands there."""
+    """Install an artifact into an empty environment and use it there, without extras and with them."""
     session.run("python", "-m", "venv", str(folder / "venv"))
     python = str((folder / "venv/bin/python").absolute())
     tfport = str((folder / "venv/bin/tfport").absolute())
-    session.run(python, "-m", "pip", "install", "-q", str(artifact), external=True)
+    wheels = str((folder / "wheels").absolute())
+    pip = [python, "-m", "pip", "--disable-pip-version-check", "-q"]
+    session.run(*pip, "install", str(artifact), external=True)
     shutil.copytree(ROOT / "examples", folder / "work/examples")
     environment = {"PYTHONPATH": "", "PATH": os.defpath}
+
+    def use(*command: str, codes: tuple[int, ...] = (0,)) -> str:
+        return str(
+            session.run(*command, external=True, env=environment, success_codes=list(codes), silent=True)
+        )
+
+    def refuses(extra: str) -> None:
+        said = use(tfport, *RUNNING[extra], codes=(2,))
+        if f'which is not installed: pip install "tfport[{extra}]"' not in said:
+            session.error(f"tfport {' '.join(RUNNING[extra])} does not say what to install: {said}")
+
     with session.chdir(folder / "work"):
-        where = "import tfport, pathlib; print(pathlib.Path(tfport.__file__).parent)"
-        location = session.run(python, "-c", where, external=True, silent=True, env=environment)
-        if Path(ROOT, "src") in Path(str(location).strip()).parents:
+        location = use(python, "-c", "import tfport, pathlib; print(pathlib.Path(tfport.__file__).parent)")
+        if Path(ROOT, "src") in Path(location.strip()).parents:
             session.error(f"{artifact.name} is not used: tfport is imported from {location}")
-        session.run(python, "examples/demo.py", external=True, env=environment)
-        session.run(tfport, "--help", external=True, silent=True, env=environment)
-        session.run(python, "-m", "tfport", "--help", external=True, silent=True, env=environment)
-        check = ["check", "examples/attention", "--on", TARGET]
-        session.run(tfport, *check, external=True, env=environment, success_codes=[1])
-        session.run(tfport, "run", "examples/attention", "--input", 'words=[["river", "rises"]]',
-                    external=True, env=environment)  # fmt: skip
-    session.log(f"{artifact.name} works in an empty environment")
+        use(tfport, "--help")
+        use(python, "-m", "tfport", "--help")
+        use(tfport, "check", MODEL, "--on", TARGET, codes=(1,))
+        for command in LOOKING:
+            use(tfport, *command)
+        for extra in RUNNING:
+            refuses(extra)
+        session.log(f"{artifact.name} looks at models in an empty environment")
+
+        extras = f"{artifact}[{','.join(RUNNING)}]"
+        session.run(*pip, "download", "-d", wheels, extras, external=True)
+        session.run(*pip, "install", "--find-links", wheels, extras, external=True)
+        use(python, "examples/demo.py")
+        use(tfport, *RUNNING["run"])
+        for extra in RUNNING:
+            for package in packages_of(extra):
+                session.run(*pip, "uninstall", "-y", package, external=True)
+                refuses(extra)
+                back = [*pip, "install", "--no-index", "--no-deps", "--find-links", wheels, package]
+                session.run(*back, external=True)
+        use(tfport, *RUNNING["run"])
+    session.log(f"{artifact.name} runs models, and names each package of its extras that is missing")
+
+
+def packages_of(extra: str) -> list[str]:
+    """What an extra brings, without other extras and what is only faster."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    names = [re.split(r"[^\w-]", text)[0] for text in project["optional-dependencies"][extra]]
+    return [name for name in names if name not in {"tfport", *FASTER}]

@@ -1,27 +1,33 @@
 """Published models on a GPU: the same answers as on the CPU, and how fast?
 
-    python benchmarks/real_gpu.py pack FOLDER [BYTES]     here: copy models to a folder, the smallest first
-    python benchmarks/real_gpu.py run FOLDER RESULT.json  on a machine with a GPU: run each on all devices
-    python benchmarks/real_gpu.py table RESULT.json       the results as a table
+    python benchmarks/real_gpu.py pack FOLDER [BYTES] [LIST.toml]  here: copy models, the smallest first
+    python benchmarks/real_gpu.py run FOLDER RESULT.json           on a machine with a GPU: on all devices
+    python benchmarks/real_gpu.py table RESULT.json                the results as a table
 
-BYTES limits the compressed size of the folder. Each model runs in a process of its own on a half of the
-cores: on the CPU, on the GPU as by default (TF32) and as `auto` chooses, in turn, and once in full float32.
+BYTES limits the compressed size of the folder; LIST.toml names other models than `tools/real_models.toml`.
+`real_gpu_models.toml` has those that were drawn for this. Each model runs in a process of its own on a half
+of the cores: on the CPU, on the GPU as by default (TF32) and as `auto` chooses, in turn, and once in full
+float32. A second session on the CPU takes turns too: what differs between the two is chance. One process
+measures at a time.
 The result has for each the seconds until the first answer, the median time of a call from arrays to arrays in
 milliseconds, and the largest difference from the CPU's answers, divided by the largest answer; or the error.
 """
 
+import fcntl
 import io
 import json
-import lzma
 import os
 import queue
+import re
 import statistics
 import subprocess
 import sys
 import tarfile
 import tempfile
 import time
+import zlib
 from concurrent.futures import ThreadPoolExecutor
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -34,25 +40,27 @@ from tfport.runtime.engines.gpu.preparation import PREPARATIONS
 LIMIT = 20_000_000
 LARGE = 4096
 """Elements from which an input of floats is random numbers of a range instead of a file."""
-JOBS = "jobs.json"
+JOBS, LOCK = "jobs.json", "lock"
 WORKERS, SECONDS = 2, 120
-CPU, CUDA, AUTO, TENSORFLOW = "cpu", "cuda", "auto", "tensorflow"
+CPU, CUDA, AUTO, AGAIN, TENSORFLOW = "cpu", "cuda", "auto", "cpu again", "tensorflow"
+DEVICES = {CPU: CPU, CUDA: CUDA, AUTO: AUTO, AGAIN: CPU}
 COLUMNS = (
-    "model", "cpu ms", "cuda ms", "auto ms", "TensorFlow ms", "chosen",
+    "model", "cpu ms", "cuda ms", "auto ms", "cpu again ms", "TensorFlow ms", "chosen",
     "first cpu, cuda, auto s", "tf32, float32 differ",
 )  # fmt: skip
-ROUNDS, CALLS, ROUND_SECONDS = 7, 8, 0.25
+ROUNDS, CALLS, ROUND_SECONDS = 8, 12, 0.25
 """How often the devices take turns, and how many calls each turn has at most."""
+COMMIT, SHORT = re.compile(r"-([0-9a-f]{7})[0-9a-f]{33}/"), r"@\1/"
+"""The commit of a repository in the name of a model, and how the table has it."""
 RACE_CALLS, RACE_SECONDS = 3, 60
 
 
-def pack(folder: Path, limit: int = LIMIT) -> None:
+def pack(folder: Path, limit: int = LIMIT, packages: Path | None = None) -> None:
     from real_inputs import real_model_list  # needs the models, which only the packing machine has
 
     folder.mkdir(parents=True)
-    sized = sorted(
-        ((compressed(files_of(real.kind, real.path)), real) for real in real_model_list([])), key=by_size
-    )
+    found = real_model_list([], packages)
+    sized = sorted(((compressed(files_of(real.kind, real.path)), real) for real in found), key=by_size)
     jobs: list[dict[str, Any]] = []
     for size, real in sized:
         if size > limit:
@@ -97,7 +105,7 @@ def compressed(paths: list[Path]) -> int:
     with tarfile.open(fileobj=content, mode="w") as tar:
         for path in paths:
             tar.add(path, path.name)
-    return len(lzma.compress(content.getvalue(), preset=0))
+    return len(zlib.compress(content.getvalue(), 1))
 
 
 def job_of(real: Any, place: Path) -> dict[str, Any]:
@@ -170,34 +178,45 @@ def one(folder: Path, number: int) -> None:
     sessions: dict[str, tfport.Session] = {}
     expected: list[Any] = []
     options = GpuOptions(require=True)
-    for device in (CPU, CUDA, AUTO):
+    for name, device in DEVICES.items():
         began = time.perf_counter()
         try:
             session = tfport.Session(path, device=device, gpu=options if device == CUDA else GpuOptions())
             answers = session.run(job["fetches"], feeds)
         except tfport.Error as error:
-            row[device] = {"error": str(error)[:400]}
+            row[name] = {"error": str(error)[:400]}
         else:
-            row[device] = {"first": time.perf_counter() - began}
+            row[name] = {"first": time.perf_counter() - began}
             expected = expected or answers
-            row[device]["difference"] = differences(expected, answers)
-            sessions[device] = session
+            row[name]["difference"] = differences(expected, answers)
+            sessions[name] = session
         print(json.dumps(row), flush=True)
     if CPU not in sessions:
         return
     row["float32"] = in_full_precision(path, job["fetches"], feeds, expected)
-    if CUDA in sessions:
-        turn(sessions[CUDA], job["fetches"], feeds)
-        PREPARATIONS.wait()
-    if AUTO in sessions:
-        row[AUTO]["chosen"] = settled(sessions[AUTO], job["fetches"], feeds)
-    times: dict[str, list[float]] = {device: [] for device in sessions}
-    for _ in range(ROUNDS):
-        for device, session in sessions.items():
-            times[device] += turn(session, job["fetches"], feeds)
-    for device, seconds in times.items():
-        row[device]["ms"] = statistics.median(seconds) * 1000
     print(json.dumps(row), flush=True)
+    with (folder / LOCK).open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if CUDA in sessions:
+            turn(sessions[CUDA], job["fetches"], feeds)
+            PREPARATIONS.wait()
+        if AUTO in sessions:
+            row[AUTO]["chosen"] = settled(sessions[AUTO], job["fetches"], feeds)
+        for name, seconds in in_turn(sessions, job["fetches"], feeds).items():
+            row[name]["ms"] = statistics.median(seconds) * 1000
+    print(json.dumps(row), flush=True)
+
+
+def in_turn(
+    sessions: dict[str, tfport.Session], fetches: list[str], feeds: dict[str, Any]
+) -> dict[str, list[float]]:
+    """The seconds of calls of each session; each comes after each other equally often."""
+    times: dict[str, list[float]] = {name: [] for name in sessions}
+    orders = list(permutations(sessions))
+    for number in range(ROUNDS):
+        for name in orders[number * len(orders) // ROUNDS]:
+            times[name] += turn(sessions[name], fetches, feeds)
+    return times
 
 
 def in_full_precision(
@@ -214,7 +233,7 @@ def settled(session: tfport.Session, fetches: list[str], feeds: dict[str, Any]) 
     """The device that `auto` chose, after it has measured."""
     for _ in range(RACE_CALLS):
         session.run(fetches, feeds)
-    (plan,) = session.plans.plans
+    plan = session.plans.plans[0]  # others are for runs that the engine refused
     race = getattr(plan, "race", None)
     if race is not None:
         race.join(RACE_SECONDS)
@@ -240,12 +259,12 @@ def table(result: Path) -> None:
     print(f"| {' | '.join(COLUMNS)} |")
     print(f"|{'---|' * len(COLUMNS)}")
     for row in sorted(json.loads(result.read_text()), key=lambda row: str(row["name"])):
-        print(f"| {row['name']} | {' | '.join(cells(row))} |")
+        print(f"| {COMMIT.sub(SHORT, row['name'])} | {' | '.join(cells(row))} |")
 
 
 def cells(row: dict[str, Any]) -> list[str]:
     parts = {device: row.get(device, {}) for device in (CPU, CUDA, AUTO)}
-    times = [number(part.get("ms")) for part in (*parts.values(), row.get(TENSORFLOW, {}))]
+    times = [number(row.get(name, {}).get("ms")) for name in (*DEVICES, TENSORFLOW)]
     firsts = ", ".join(number(part.get("first")) for part in parts.values())
     differ = ", ".join(number(row.get(key, {}).get("difference"), ".1e") for key in (CUDA, "float32"))
     errors = "; ".join(
@@ -291,7 +310,7 @@ def difference(expected: Any, answer: Any) -> float:
 if __name__ == "__main__":
     command, folder, *rest = sys.argv[1:]
     if command == "pack":
-        pack(Path(folder), *map(int, rest))
+        pack(Path(folder), int(rest[0]) if rest else LIMIT, *map(Path, rest[1:]))
     elif command == "run":
         run(Path(folder), Path(rest[0]))
     elif command == "table":

@@ -57,20 +57,25 @@ class RealModel:
         return arrays
 
 
-def real_model_list(chosen: list[str]) -> Iterator[RealModel]:
-    """The models whose name contains one of the chosen words; all without any."""
+def real_model_list(chosen: list[str], packages: Path | None = None) -> Iterator[RealModel]:
+    """The models whose name contains one of the chosen words; all without any.
+
+    `packages`: another list of packages than that of `tools/real_models.py`.
+    """
     rows = {row.pop("model"): row for row in tomllib.loads(DATA.read_text())["model"]}
-    for name, kind, path in _all_models():
+    for name, kind, path in _all_models(packages):
         row = next((row for key, row in rows.items() if name.startswith(key)), {})
         wanted = not chosen or any(word in name for word in chosen)
         if wanted and kind != "checkpoint" and "skip" not in row:
             yield RealModel(name, kind, path, row)
 
 
-def _all_models() -> Iterator[tuple[str, str, Path]]:
-    for package in real_models.packages():
+def _all_models(packages: Path | None) -> Iterator[tuple[str, str, Path]]:
+    for package in real_models.packages(packages or real_models.DATA):
         for kind, path in package.models:
             yield f"{package.name}-{package.version}/{path}", kind, package.folder / path
+    if packages is not None:
+        return
     for name, folder in generated_models():
         yield name, "saved_model", folder
 

@@ -7,7 +7,7 @@ MODEL is a SavedModel of `runtime_models.py`, real or filled (`outlined_models.p
 First the session alone, with inputs and outputs in device memory; then with batches that are assembled from
 rows in pinned memory, two at a time; then the server in another process, with
 batching and front ends, and clients in several processes. Each client sends its next request as soon as it
-has an answer.
+has an answer. Last, the same clients with as many processes that only read requests (`serve_nothing.py`).
 `--device cpu` tries all of it without a GPU.
 """
 
@@ -153,13 +153,18 @@ def started(args: argparse.Namespace, folder: Path) -> tuple[subprocess.Popen[st
     ]  # fmt: skip
     command = [sys.executable, "-c", COMMAND, "serve", str(args.model), *flags]
     server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    return server, *address_of(server)
+
+
+def address_of(server: subprocess.Popen[str]) -> tuple[int, int]:
+    """The gRPC port and the health port of a server that starts."""
     assert server.stderr is not None
     until, lines = time.monotonic() + START_SECONDS, []
     for line in server.stderr:
         lines.append(line)
         match = re.search(r"gRPC at [^ ]*?:(\d+).*health at http://[^ ]*?:(\d+)", line)
         if match:
-            return server, int(match[1]), int(match[2])
+            return int(match[1]), int(match[2])
         if time.monotonic() > until:
             break
     server.kill()
@@ -245,6 +250,22 @@ def served(args: argparse.Namespace) -> dict[str, Any]:
     return result
 
 
+def network(args: argparse.Namespace) -> dict[str, Any]:
+    """What the clients reach with as many processes that only read their requests."""
+    with tempfile.TemporaryDirectory() as name:
+        body = Path(name, "request.pb")
+        body.write_bytes(request(args.model, args.rows))
+        command = [sys.executable, str(HERE / "serve_nothing.py"), str(args.processes)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as servers:
+            assert servers.stdin is not None
+            assert servers.stdout is not None
+            port = int(servers.stdout.readline())
+            time.sleep(2)  # they import gRPC
+            result: dict[str, Any] = load(args, port, body, args.seconds)
+            servers.stdin.close()
+    return result | {"rows_per_second": result["requests_per_second"] * args.rows}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description="Measure `tfport serve` on a GPU.")
     parser.add_argument("model", type=Path)
@@ -256,7 +277,7 @@ def main() -> int:
     parser.add_argument("--rows", type=int, default=1, help="images in each request")
     parser.add_argument("--timeout-micros", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=20)
-    parser.add_argument("--only", choices=["device", "assembled", "served"])
+    parser.add_argument("--only", choices=["device", "assembled", "served", "network"])
     parser.add_argument("--threads", type=int, default=0, help="batches in flight; 0 for the default")
     parser.add_argument("-o", type=Path, help="write the results as JSON")
     args = parser.parse_args()
@@ -268,6 +289,8 @@ def main() -> int:
         result["assembled"] = assembled(args.model, args.device)
     if args.only in (None, "served"):
         result["served"] = served(args)
+    if args.only in (None, "network"):
+        result["network"] = network(args)
     if not args.only:
         result["ratio"] = round(result["served"]["rows_per_second"] / max(result["on_device"].values()), 3)
     print(json.dumps(result), flush=True)

@@ -28,12 +28,12 @@ LAYERS = [
 """A layer may import the layers before it, and none behind it; siblings may import each other."""
 RANKS = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 BELOW_ALL_LAYERS = {
-    "errors", "discovery", "engine_names", "progress_step", "python_file", "rendering", "startup",
-    "static_page", "words",
+    "errors", "discovery", "engine_names", "extras", "operating_system", "progress_step", "python_file",
+    "rendering", "startup", "static_page", "words",
 }  # fmt: skip
 """Modules that every layer may import, and that import no layer."""
 LARGEST_FOLDER = 40
-MOST_MODULES = 1_449
+MOST_MODULES = 1_476
 """A ratchet: lower it when modules were merged."""
 OP_LISTS = {
     "graph.op_facts.kinds", "runtime.onnx.op_facts",  # what an op is: of TensorFlow, and of ONNX

@@ -28,6 +28,13 @@ def blocks(language: str, start: str = ""):
                 yield pytest.param(text, id=f"{page.relative_to(ROOT)}: {text.splitlines()[0]}")
 
 
+NOT_OUR_WORDS = re.compile(
+    r"in place of|[Pp]rocessor (?:time|seconds)|anew|otherwise than|made up|on the web are"
+)
+"""Phrases that read as translated; CONTRIBUTING.md, "Words that users read", says what to write."""
+RECORDED = ("evidence", "truth")
+
+
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """A temporary folder with links to the folders that pages refer to."""
@@ -58,6 +65,19 @@ def test_every_command_has_a_page():
 
     pages = {page.stem for page in (ROOT / "docs" / "commands").glob("*.md")}
     assert pages == set(COMMANDS.names())
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.parent.name == "commands"], ids=str)
+def test_usage_fits_the_width_of_a_page(page):
+    usage = next(text for tag, text in BLOCK.findall(page.read_text()) if not tag)
+    assert [line for line in usage.splitlines() if len(line) > 80] == []
+
+
+def test_words_are_those_of_the_guide():
+    texts = [page for page in PAGES if page.parent.name not in RECORDED]
+    texts += (ROOT / "src/tfport").rglob("known_messages/*.toml")
+    found = {text: NOT_OUR_WORDS.findall(" ".join(text.read_text().split())) for text in texts}
+    assert {str(text.relative_to(ROOT)): words for text, words in found.items() if words} == {}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=str)

@@ -84,6 +84,7 @@ def test_a_signature_is_a_function_with_a_name_and_a_docstring():
     assert call.__name__ == "serving_default"
     assert "words: string (?, ?)" in call.__doc__
     assert "scores: float32 (?, 3)" in call.__doc__
+    assert repr(call) == "<Signature serving_default: words: string (?, ?) -> scores: float32 (?, 3)>"
 
 
 @pytest.mark.parametrize(

@@ -125,7 +125,7 @@ def example(body: str) -> list[str]:
 
 def noticed(declared: type[Finding]) -> list[str]:
     """When each loader notices it, in the newest release."""
-    lines = ["## When a loader notices it", "", "In the newest release that each loader has."]
+    lines = ["## When a loader notices it", "", "This is what each loader's newest release does."]
     if isinstance(declared.noticed, Noticed):
         return [*lines, "", *table(declared.noticed)]
     tables: dict[str, list[str]] = {}

@@ -22,8 +22,8 @@ def on_files(files: Files, config: Any) -> Files:
     for name in PAGES:
         text = (ROOT / name).read_text().replace("](docs/", "](")
         files.append(File.generated(config, name, content=text))
-    for path in sorted((ROOT / "deploy").iterdir()):
-        files.append(File.generated(config, f"deploy/{path.name}", abs_src_path=str(path)))
+    for path in sorted(path for path in (ROOT / "deploy").rglob("*") if path.is_file()):
+        files.append(File.generated(config, path.relative_to(ROOT).as_posix(), abs_src_path=str(path)))
     _list_codes(config)
     return files
 

@@ -130,7 +130,7 @@ def _beside(contenders: Record, precision: str, key: str) -> str:
 
 def _half(times: Record) -> list[str]:
     found = list(_half_ratios(times))
-    return [f"float16 in place of TF32 at batch 64, on the device: {', '.join(found)}.", ""] if found else []
+    return [f"float16 instead of TF32 at batch 64, on the device: {', '.join(found)}.", ""] if found else []
 
 
 def _half_ratios(times: Record) -> Iterator[str]:
@@ -157,7 +157,7 @@ def _serving(runs: list[Record]) -> list[str]:
             rows.append(
                 f"| {run['model']} | {run['processes']} | {run['clients']} | {run['rows']} "
                 f"| {served['rows_per_second']:,} | {share} | {served['p50_ms']}, {served['p99_ms']} "
-                f"| {cores['server']} + {cores['front_ends']} |"
+                f"| {cores['server']} + {cores['front_ends']} | {_rate_of_network(run)} |"
             )
     if not rows:
         return []
@@ -168,11 +168,17 @@ def _serving(runs: list[Record]) -> list[str]:
         *(f"- {model}: {_rates(parts['on_device'])} with inputs and outputs in device memory; "
           f"{_rates(parts['assembled'])} from rows in pinned memory to answers, two batches in flight"
           for model, parts in alone.items()), "",
-        "*Share*: of the first at its best batch size, in the same run where it was measured there.",
+        "*Share*: of the first at its best batch size, in the same run where it was measured there. *gRPC "
+        "alone*: what the same clients reach with as many processes that only read their requests.",
         "", "| model | front ends | clients | images per request | images/s | share | p50, p99 ms "
-        "| cores of both |",
-        "|---|---|---|---|---|---|---|---|", *rows, "",
+        "| cores of both | gRPC alone |",
+        "|---|---|---|---|---|---|---|---|---|", *rows, "",
     ]  # fmt: skip
+
+
+def _rate_of_network(run: Record) -> str:
+    rate = run.get("network", {}).get("rows_per_second")
+    return f"{rate:,}" if rate else ""
 
 
 def _rates(rates: dict[str, float]) -> str:

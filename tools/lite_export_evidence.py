@@ -294,24 +294,25 @@ def page() -> None:
         "`tools/lite_export_evidence.py` gives published models to `tfport export -o model.tflite` and to",
         "TensorFlow 2.21's converter. tfport's time and memory include the comparison of the file with the",
         "model, in its own runtime and in LiteRT 2.3.0; a file whose outputs differ is not written.",
-        "`lite_export.json` has the reasons of all refusals. *s* is processor time, because the machine had",
-        "much other work; a conversion is stopped after five minutes of the clock.",
+        "`lite_export.json` has the reasons for all refusals. *s* is CPU time because the machine had much",
+        "other work; a conversion is stopped after five minutes of wall-clock time.",
         "",
         "## Models of the fourth draw",
         "",
         f"{len(newest)} files that no earlier page lists, drawn before any was looked at",
-        "(`tools/lite_export_draw.toml`), half of them Keras files. Of four that neither reads, one has no",
-        "model, two have custom layers and one has Lambda layers. One thing was changed: tfport had written",
-        "the model of tfx with Flex ops, of which TensorFlow 2.18.1 has no kernel for BoostedTreesBucketize.",
+        "(`tools/lite_export_draw.toml`), half of them Keras files. Of the four that neither side reads, one",
+        "has no model, two have custom layers and one has Lambda layers. One thing has changed since: tfport",
+        "had written tfx's model with the Flex op BoostedTreesBucketize, for which TensorFlow 2.18.1 has no",
+        "kernel.",
         "",
         *_summary(newest, "cpu"),
         *_table(newest, "cpu"),
         "",
         "## Models of the third draw",
         "",
-        f"{len(third)} files that no earlier draw used: the SavedModels and frozen graphs of packages that",
-        "were left, and models of public repositories drawn with a seed that was committed before any was",
-        "looked at. Before anything was changed, tfport wrote",
+        f"{len(third)} files that no earlier draw used: the SavedModels and frozen graphs in the remaining",
+        "packages, and models from public repositories drawn with a seed that was committed before any was",
+        "looked at. Before any change, tfport wrote",
         f"**{sum(_is_written('first', row) for row in third.values())}**.",
         "",
         *_summary(third, "cpu"),
@@ -320,7 +321,7 @@ def page() -> None:
         "## Models of the second draw",
         "",
         "Recorded before the changes that the third draw led to; *s* is wall-clock time. Both files that",
-        "only the converter wrote, poliduckie-segmentation and the text detector EAST, are written since,",
+        "only the converter wrote, poliduckie-segmentation and the text detector EAST, are now written,",
         "and agree in LiteRT 2.3.0.",
         "",
         *_summary(second, "seconds"),
@@ -339,26 +340,26 @@ def _summary(every: dict[str, Any], clock: str) -> Iterator[str]:
     )
     compared = [row["compared"] for row in every.values() if "compared" in row]
     missing = sum(not row["original"].startswith("TensorFlow") for row in compared)
-    yield f"Of {len(every)} tfport wrote {len(wrote['export'])} and the converter {len(wrote['convert'])};"
-    yield f"{only[0]} only tfport, {only[1]} only the converter. tfport did not write {differ} because the"
-    yield "outputs differ."
+    yield f"Of {len(every)}, tfport wrote {len(wrote['export'])} and the converter {len(wrote['convert'])};"
+    yield f"only tfport wrote {only[0]}, and only the converter wrote {only[1]}. tfport did not write"
+    yield f"{differ} because the outputs differ."
     if any("flex" in row for row in every.values()):
         more = len(wrote["export"]) + len(wrote["export_flex"])
-        yield f"With Flex ops (`--allow-flex`, `SELECT_TF_OPS`): {more} and {len(wrote['flex'])}."
+        yield f"With Flex ops (`--allow-flex`, `SELECT_TF_OPS`), they wrote {more} and {len(wrote['flex'])}."
     yield ""
-    yield f"On the {len(both)} that both wrote, tfport / converter, median: time {_ratio(both, clock)}, peak"
-    yield f"memory {_ratio(both, 'megabytes')}, file size {_ratio(both, 'size')}."
+    yield f"On the {len(both)} that both wrote, the median of tfport / converter is {_ratio(both, clock)}"
+    yield f"for time, {_ratio(both, 'megabytes')} for peak memory, and {_ratio(both, 'size')} for file size."
     if speeds := [speed for row in both if (speed := _speed(row)) is not None]:
         within = sum(speed <= SLOWER for speed in speeds)
         least, middle, most = (f(speeds) for f in (min, statistics.median, max))
-        yield f"A run in LiteRT takes {middle:.2f} of the time of the converter's file (median of"
-        yield f"{len(speeds)}, from {least:.2f} to {most:.2f}; {within} at most {SLOWER}): one thread, in"
+        yield f"In LiteRT, tfport's file takes {middle:.2f} of the time of the converter's file (median of"
+        yield f"{len(speeds)}, from {least:.2f} to {most:.2f}; {within} at most {SLOWER}): one thread, taking"
         yield "turns in one process."
     yield ""
-    yield "Ten inputs each, beside the original in TensorFlow 2.18.1. LiteRT 2.3.0 runs the files, and"
+    yield "Ten inputs each, compared with the original in TensorFlow 2.18.1. LiteRT 2.3.0 runs the files, and"
     yield "TensorFlow 2.18.1, whose wheel has the Flex delegate, those with Flex ops. TensorFlow 2.18.1 could"
     yield f"not load {missing} of the originals; their files are compared with tfport's answers. Outputs of"
-    yield "files without signatures, which the converter makes of frozen graphs, are taken in their order."
+    yield "files without signatures, which the converter makes from frozen graphs, are compared in order."
     yield ""
     yield "| | run | alike |"
     yield "|---|---|---|"

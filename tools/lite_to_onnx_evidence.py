@@ -193,13 +193,14 @@ def run(folder: Path) -> None:
 
 INTRODUCTION = f"""\
 `tools/lite_to_onnx_evidence.py` exports every `.tflite` file of the published packages that it names with
-`tfport export -o model.onnx` and runs the written file in ONNX Runtime 1.31.1, {CALLS} calls with other
-inputs each, beside LiteRT's interpreter (ai-edge-litert 2.3.0). Files with state are exported with
-`--state-as-inputs`: the outputs `NAME_next` of a call are fed to the next one, while the interpreter keeps
-its own state. The numbers are differences relative to the largest number of an output, or to {SMALL:g} if
-that is smaller; of 8-bit outputs, relative to {STEPS} steps. Up to {CLOSE:g} is right. LiteRT runs with
+`tfport export -o model.onnx` and runs the written file in ONNX Runtime 1.31.1, {CALLS} calls with different
+inputs each, and compares it with LiteRT's interpreter (ai-edge-litert 2.3.0). Files with state are exported
+with `--state-as-inputs`: the outputs `NAME_next` of a call are fed to the next one, while the interpreter
+keeps its own state. The numbers are differences relative to the largest number of an output, or to {SMALL:g}
+if that is smaller; of 8-bit outputs, relative to {STEPS} steps. Up to {CLOSE:g} is right. LiteRT runs with
 XNNPACK and without, and the nearer answer counts. The last column is how far these two are apart: quantized
-numbers are rounded differently there too. Beyond {CLOSE:g}, what is no farther than that, or below {WRONG:g},
+numbers are rounded differently there too. Beyond {CLOSE:g}, what is no farther than that, or below
+{WRONG:g},
 is close; all else is wrong."""
 
 

@@ -207,20 +207,20 @@ INTRODUCTION = f"""\
 `tools/onnx_export_evidence.py` gives published models to `tfport export -o model.onnx` and to tf2onnx 1.17.0
 with TensorFlow 2.21, NumPy 1.26 and tf-keras. Every written file is validated by the checker of onnx 1.23.2
 and run on up to ten inputs by ONNX Runtime 1.31.1 and OpenVINO 2026.4.1, and tfport's are converted by
-onnx2torch 1.5.15, which knows no op of opset 19 or later (tfport's default is 20). The answers are compared
-with those of TensorFlow 2.21 (Keras 3.15 or tf-keras for Keras files), or of tfport where TensorFlow does not
-load the model. The numbers are differences relative to the largest number of an output, or to 0.001 if that
-is smaller: ONNX Runtime's Sigmoid of a very negative number is off by up to 1e-7. Up to {CLOSE:g} is right,
-above {WRONG:g} wrong. The JSON files beside this page have the reasons. Times are CPU seconds, because the
-machine had other work."""
+onnx2torch 1.5.15, which knows no ops from opset 19 or later (tfport's default is 20). The answers are
+compared with TensorFlow 2.21's (for Keras files, with those of Keras 3.15 or tf-keras), or with tfport's if
+TensorFlow does not load the model. The numbers are differences relative to the largest number of an output,
+or to 0.001 if that is smaller: ONNX Runtime's Sigmoid of a very negative number is off by up to 1e-7. Up to
+{CLOSE:g} is right, above {WRONG:g} wrong. The JSON files next to this page have the reasons. Times are CPU
+seconds because the machine had other work."""
 
 
 FRESH_INTRODUCTION = """\
 `tools/onnx_fresh_models.toml` lists them, and was committed before the first run: Keras files of PyPI
-packages that were found by listing 4,579 wheels, and a dozen of the other packages that no draw had.
-tf2onnx tried Keras 3, and where that fails tf-keras; one model ran out of its 300 seconds (13 CPU seconds)
-on the busy machine. These are the outcomes of the first run. Since then, a model of TensorFlow.js that was
-refused (`tfjs-converter-demo`) is written too. Of the other refused ones, four Keras files have custom layers
+packages that were found by listing 4,579 wheels, and a dozen of the other packages that no draw had. tf2onnx
+tried Keras 3 and, where that fails, tf-keras; one model ran out of its 300 seconds (13 CPU seconds) on the
+busy machine. These are the outcomes of the first run. Since then, a model of TensorFlow.js that was refused
+(`tfjs-converter-demo`) is written too. Of the other refused ones, four Keras files have custom layers
 or Python code, one graph is not TensorFlow's, and one has inputs of unknown rank."""
 
 DRAWN_INTRODUCTION = f"""\

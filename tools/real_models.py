@@ -2,6 +2,7 @@
 
     python tools/real_models.py [NAME…]     download these packages (default: all that are missing)
     python tools/real_models.py --list      every model, its kind, and whether it was downloaded
+    python tools/real_models.py --of FILE   the packages of another list
 
 `real_models.toml` names each package with the SHA-256 of its archive and the models inside.
 Archives and models go to a cache outside the repository (`TFPORT_CACHE`, or ~/.cache/tfport).
@@ -36,7 +37,8 @@ import real_models_js
 
 DATA = Path(__file__).with_suffix(".toml")
 CACHE = Path(os.environ.get("TFPORT_CACHE", Path.home() / ".cache" / "tfport")) / "models"
-KINDS = ("saved_model", "meta_graph", "checkpoint", "graph_def", "tfjs", "keras")
+KINDS = ("saved_model", "meta_graph", "checkpoint", "graph_def", "tfjs", "keras", "lite")
+REPOSITORY = "repository"
 PARTS_OF_A_SAVED_MODEL = re.compile(
     r"(saved_model\.pb(txt)?|fingerprint\.pb|keras_metadata\.pb|variables\.\S+|(variables|assets(\.extra)?)/.+)"
 )
@@ -44,14 +46,14 @@ PARTS_OF_A_SAVED_MODEL = re.compile(
 
 @dataclass(frozen=True)
 class Package:
-    """One archive of a package index, and the models in it."""
+    """One archive of a package index, or a public repository at a commit, and the models in it."""
 
     name: str
     version: str
-    source: str  # wheel, sdist or npm
-    file: str
-    sha256: str
+    source: str  # wheel, sdist, npm or repository
     models: tuple[tuple[str, str], ...]  # kind and path inside
+    file: str = ""
+    sha256: str = ""
 
     def __str__(self) -> str:
         return f"{self.name} {self.version}"
@@ -62,7 +64,10 @@ class Package:
 
     @property
     def folder(self) -> Path:
-        return CACHE / f"{self.name.replace('/', '+')}-{self.version}"
+        name = self.name.replace("/", "+")
+        return (
+            CACHE / "repositories" / name if self.source == REPOSITORY else CACHE / f"{name}-{self.version}"
+        )
 
     def is_here(self) -> bool:
         return all((self.folder / path).exists() for _, path in self.models)
@@ -201,6 +206,8 @@ def write(folder: Path, name: str, data: bytes) -> int:
 def download(package: Package) -> None:
     if package.is_here():
         return print(f"{package}: already downloaded")
+    if package.source == REPOSITORY:
+        return print(f"{package}: clone it, and copy its files to {package.folder}")
     print(f"{package}: downloading", flush=True)
     fetch(package)
     written = unpack(package)
@@ -218,8 +225,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help="packages (default: all)")
     parser.add_argument("--list", action="store_true", help="list the models instead")
+    parser.add_argument("--of", type=Path, default=DATA, metavar="FILE", help="a list of packages")
     args = parser.parse_args()
-    chosen = [p for p in packages() if not args.names or p.name in args.names]
+    chosen = [p for p in packages(args.of) if not args.names or p.name in args.names]
     if unknown := set(args.names) - {p.name for p in chosen}:
         parser.error(f"no such package: {', '.join(sorted(unknown))}")
     if args.list:

@@ -24,6 +24,7 @@ from tfport.errors import (
     Error,
     InternalError,
     MalformedGraph,
+    MissingPackage,
     MissingTensor,
     NotAModel,
     ResourceExhausted,
@@ -32,6 +33,7 @@ from tfport.errors import (
     RunStopped,
     UnreadableFile,
 )
+from tfport.extras import require
 from tfport.startup.callable_package import callable_package
 
 if TYPE_CHECKING:
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
     from tfport.graph.model import Model
     from tfport.graph.op_signature import OpDefs
     from tfport.inspection.inspection import Inspection
+    from tfport.inspection.model_difference import ModelDifference
     from tfport.matrix.matrix import Matrix
     from tfport.runtime.bounds.run_scope import RunLimits
     from tfport.runtime.bounds.stop_signal import StopSignal
@@ -59,10 +62,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BadLibrary", "BadRegistration", "BuildFailed", "CannotRun", "DeadlineExceeded", "DeviceArray",
-    "Error", "GpuOptions", "InternalError", "MalformedGraph", "MissingTensor", "NotAModel", "Registry",
-    "ResourceExhausted", "RunCancelled", "RunFailed", "RunLimits", "RunStopped", "Session", "StopSignal",
-    "UnreadableFile", "batch", "check", "explain", "fix", "inspect", "kernel", "layer", "layer_of", "load",
-    "load_op_library", "matrix", "op", "run", "save", "scan", "stub", "verify_certificate",
+    "Error", "GpuOptions", "InternalError", "MalformedGraph", "MissingPackage", "MissingTensor", "NotAModel",
+    "Registry", "ResourceExhausted", "RunCancelled", "RunFailed", "RunLimits", "RunStopped", "Session",
+    "StopSignal", "UnreadableFile", "batch", "check", "diff", "explain", "fix", "inspect", "kernel",
+    "layer", "layer_of", "load", "load_op_library", "matrix", "op", "run", "save", "scan", "stub",
+    "verify_certificate",
 ]  # fmt: skip
 
 REGISTRY = "tfport.runtime.custom.registry"
@@ -90,15 +94,15 @@ def load(
     registry: Registry | None = None,
     weights: ModelSource | None = None,
 ) -> Model:
-    """Read a model. Its weights are not read until they are needed.
+    """Read a model. Weights are not read until they are needed.
 
-    A model with unknown ops is read as well.
+    A model with unknown ops can be read too.
 
     Args:
         source: A path, the bytes of a GraphDef, or an open file.
-        tags: The tags of the MetaGraph to use, for a SavedModel with several (default: serve, or the first).
+        tags: The tags of the MetaGraph to use, if a SavedModel has several (default: serve, or the first).
         registry: Custom ops that the model may use (default: those of the process).
-        weights: The weights of a Keras architecture, if they are elsewhere: a Keras file, a SavedModel, or
+        weights: A Keras architecture's weights, if they are elsewhere: a Keras file, a SavedModel, or
             the prefix of a checkpoint that `model.save_weights` wrote.
     """
     from tfport.formats.file_reader import FileReader
@@ -121,7 +125,8 @@ def inspect(
         model: A model, or what `load` accepts.
         fetches: The outputs to describe, such as `logits:0` (default for a graph without signatures:
             a guess).
-        feeds: Tensors that are fed besides the placeholders; what computes them is not needed.
+        feeds: Tensors that are fed in addition to the placeholders; the nodes that compute them are
+            not needed.
     """
     from tfport.atlas.known_ops import known_ops
     from tfport.graph.model import Model
@@ -129,6 +134,23 @@ def inspect(
 
     subject = model if isinstance(model, Model) else load(model)
     return inspect_model(subject, known_ops(), fetches, feeds)
+
+
+def diff(a: Model | ModelSource, b: Model | ModelSource) -> ModelDifference:
+    """Compare two models. The result has `.is_equal`, `str(…)` and `.to_json()`.
+
+    Graphs are compared by structure, so nodes and functions may have other names; weights by value.
+
+    Args:
+        a: A model, or what `load` accepts.
+        b: The model to compare it with; the formats may differ.
+    """
+    from tfport.atlas.known_ops import known_ops
+    from tfport.graph.model import Model
+    from tfport.inspection.model_difference import compare_models
+
+    first, second = (model if isinstance(model, Model) else load(model) for model in (a, b))
+    return compare_models(first, second, known_ops())
 
 
 @callable_package("tfport.check")
@@ -156,19 +178,20 @@ def check(
         on: One or more targets, such as `tensorflow==2.8.4`.
         device: The device available on the target: `cpu` or `gpu`.
         gpu: The GPU model or its compute capability, such as `h100` or `9.0`.
-        delegate: The delegate of a TensorFlow Lite interpreter: `xnnpack`, `flex` or `none`
-            (default: those that it applies itself).
+        delegate: The TensorFlow Lite delegate: `xnnpack`, `flex` or `none` (default: those that the
+            interpreter applies itself).
         loader: One or more loaders to simulate: `capi`, `serving`, `python`, `keras`
             (default: the usual one for the target).
         signatures: The signatures that must run (default: all).
         fetches: The outputs that must run instead, such as `logits:0` (default for a graph without
             signatures: a guess).
-        feeds: Tensors that are fed besides the placeholders; what computes them is not needed.
-        soft_placement: Whether a node may run on another device than the one it requests.
+        feeds: Tensors that are fed in addition to the placeholders; the nodes that compute them are
+            not needed.
+        soft_placement: Whether a node may run on a device other than the one it requests.
         checksums: Also verify the checksums of the weights.
         custom: Classes and functions that your program registers with Keras: `NAME`, or `NAME=FILE.py`,
             which is read and never executed.
-        libraries: Custom-op libraries for TensorFlow or for tfport. They are read, never loaded.
+        libraries: Custom-op libraries for TensorFlow or for tfport. tfport reads them but never loads them.
         registry: The custom ops of the target `tfport` (default: those of the process).
     """
     from tfport.atlas.resolve.targets import resolve_targets
@@ -206,23 +229,25 @@ def fix(
     output: str | os.PathLike[str] = "",
     **options: Any,
 ) -> Fixed:
-    """Rewrite a model until a target accepts it, and compare its outputs with those of the original.
+    """Rewrite a model until a target accepts it, and compare its outputs with the original's.
 
     The result has `.ok`, `.remaining` (why not) and `.certificate`. Nothing is written before `.save(path)`.
 
     Args:
         model: A model, or what `load` accepts.
         target: The target that must run the model, such as `tensorflow==1.15.5`.
-        on: The same, by the name that it has in `check`.
+        on: The same as `target`, named as in `check`.
         device: The device available on the target: `cpu` or `gpu`.
         gpu: The GPU model or its compute capability, such as `h100` or `9.0`.
-        libraries: Custom-op libraries for TensorFlow that the target loads. They are read, never loaded here.
-        output: The path for `.save`, whose end decides whether a Keras or TensorFlow Lite file stays one or
-            becomes a SavedModel; by default it stays one for a target that runs such files only.
+        libraries: Custom-op libraries for TensorFlow that the target loads. tfport reads them but
+            never loads them.
+        output: The path for `.save`; its suffix decides whether a Keras or TensorFlow Lite file stays one
+            or becomes a SavedModel. By default, it stays one if the target runs only such files.
         **options: The fields of `tfport.fix.options.FixOptions`: `signatures`, `loaders`, `allow_lossy`,
             `freeze`, `drop_asserts`, `as_graph`, `rules`, `inputs`, `rtol`, `atol`, `pythons`, `prove`,
             `runs`, `fetches`, `feeds`.
     """
+    require("run", "tfport.fix")
     from tfport.atlas.resolve.targets import resolve_targets
     from tfport.fix.fix_to import fix_to
     from tfport.fix.options import FixOptions
@@ -249,7 +274,7 @@ def verify_certificate(
     pythons: Sequence[str] = (),
     runs: int | None = None,
 ) -> CertificateCheck:
-    """Repeat the comparison of a certificate of `fix`: same models, same inputs, same tolerances.
+    """Repeat the comparison in a certificate from `fix`: same models, same inputs, same tolerances.
 
     The result has `.ok`, `.verdict` (`verified`, `changed`, `differs` or `not compared`), `.statement`,
     `.notes`, `str(…)` and `.to_json()`.
@@ -257,13 +282,14 @@ def verify_certificate(
     Args:
         path: The certificate, `OUT.certificate.json`.
         model: The original (default: the path in the certificate).
-        output: The rewritten model (default: the path in the certificate, or beside it).
-        weights: The weights of the original, if they were saved apart (default: the path in the certificate).
-        inputs: The user's inputs, if the certificate is about some: arrays by name for each call.
+        output: The rewritten model (default: the path in the certificate, or next to it).
+        weights: The original's weights, if they were saved separately (default: the path in the certificate).
+        inputs: The user's inputs, if the certificate has any: arrays by name for each call.
         prove: Whether to run the target itself again.
         pythons: Python interpreters that have the target installed.
         runs: How often to run the target.
     """
+    require("run", "tfport.verify_certificate")
     from tfport.fix.verify_certificate import verify_certificate
 
     return verify_certificate(
@@ -282,12 +308,12 @@ def verify_certificate(
 def scan(model: Model | ModelSource, *, tags: Iterable[str] | None = None) -> ScanReport:
     """Find what a model could do to the machine that loads it. Nothing in it is run.
 
-    The result has `.risks`, the worst first, `.severity`, `str(…)` and `.to_json()`. Of a path, all files
-    of its folder or archive are looked at, also if it is not a model.
+    The result has `.risks` (the worst first), `.severity`, `str(…)` and `.to_json()`. For a path,
+    tfport examines all files in the folder or archive, even if it is not a model.
 
     Args:
         model: A model, or what `load` accepts.
-        tags: The tags of one of several MetaGraphs of a SavedModel (default: all are scanned).
+        tags: The tags of a SavedModel's MetaGraph, if it has several (default: scan all of them).
     """
     from tfport.graph.model import Model
     from tfport.scan.scan import scan_model, scan_path
@@ -318,10 +344,10 @@ def matrix(
         loader: One or more loaders to simulate (default: the usual ones).
         signatures: The signatures that must run (default: all).
         fetches: The outputs that must run instead, as for `check`.
-        feeds: Tensors that are fed besides the placeholders.
+        feeds: Tensors that are fed in addition to the placeholders.
         since: The oldest release to check, such as `1.15`.
         until: The newest release to check; `2.8` includes all of its patch releases.
-        libraries: Custom-op libraries for TensorFlow. They are read, never loaded.
+        libraries: Custom-op libraries for TensorFlow. tfport reads them but never loads them.
     """
     from tfport.graph.model import Model
     from tfport.matrix.matrix import matrix_of
@@ -346,7 +372,7 @@ def explain(text: str, *, on: str | None = None, model: Model | ModelSource | No
 
     Args:
         text: An error message or a log.
-        on: A target for which to explain it, such as `tensorflow==2.8.4`.
+        on: The target to explain it for, such as `tensorflow==2.8.4`.
         model: A model whose nodes the messages may concern, or what `load` accepts.
     """
     from tfport.atlas.resolve.targets import resolve_targets
@@ -361,13 +387,14 @@ def explain(text: str, *, on: str | None = None, model: Model | ModelSource | No
 def run(model: Model | ModelSource, /, *values: Any, **inputs: Any) -> dict[str, Any]:
     """Run a model once: its signature `serving_default`, or its only one. Returns arrays by name.
 
-    For several calls, make a `Session` once: reading and preparing a model takes longer than a call.
+    For several calls, create a `Session` once: reading and preparing a model takes longer than a call.
 
     Args:
         model: A model, or what `load` accepts.
-        values: The inputs, in the order of the model.
+        values: The inputs, in the model's order.
         **inputs: The inputs by name.
     """
+    require("run", "tfport.run")
     from tfport.runtime.composite import signature_call
     from tfport.runtime.select_signature import select_signature
     from tfport.runtime.session import Session
@@ -390,27 +417,27 @@ def batch(
     registry: Registry | None = None,
     **options: Any,
 ) -> BatchScorer:
-    """Make a function from Arrow record batches to record batches: the kept columns, and a column per output.
+    """Make a function that scores Arrow record batches.
+
+    It returns record batches with the kept columns and a column per output.
 
     Needs `tfport[batch]`.
 
     Args:
         model: A model, or what `load` accepts.
         signature: The signature to run (default: serving_default, or the only one).
-        columns: The column of each input that has another name; several scalar columns make a vector.
+        columns: The column for each input whose name differs; several scalar columns make a vector.
         outputs: The outputs to compute (default: all).
         keep: The columns to copy to the results (default: those that the model does not read).
-        on_error: What happens to a row that fails: `fail` raises an error with its number, `null` leaves its
-            outputs null, `collect` also says why in a column `error`.
+        on_error: What to do with a row that fails: `fail` raises an error with its number, `null`
+            leaves its outputs null, `collect` also gives the reason in a column `error`.
         constants: Inputs that have the same value in every call, such as `{"keep_prob": 1.0}`.
         registry: Custom ops that the model may use (default: those of the process).
         **options: Other fields of `tfport.batch.scoring_options.ScoringOptions`: `binary`, `batch_rows`,
             `max_bytes`, `threads`, `engine`, `device`, `cache`.
     """
-    try:
-        from tfport.batch.scorer import BatchScorer
-    except ModuleNotFoundError as error:
-        raise Error(f"tables need {error.name}: pip install 'tfport[batch]'") from None
+    require("batch", "tfport.batch")
+    from tfport.batch.scorer import BatchScorer
     from tfport.batch.scoring_options import scoring_options
 
     asked = scoring_options(
@@ -466,5 +493,7 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> object:
     """Import a public name on first use."""
     if name in _LAZY:
+        if name == "Session":
+            require("run", "tfport.Session")
         return getattr(importlib.import_module(_LAZY[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,7 +6,11 @@ Elements are rows: dictionaries of values by column. Each prediction has the row
 by name as `inference`. RunInference makes batches, shares the model between threads, counts and times
 inferences, and loads another model that a side input names. With `on_error="fail"`,
 `with_exception_handling()` gets the whole batch of the row at fault; with `"collect"`, this row alone has an
-`error` and no outputs. Needs `tfport[beam]`.
+`error` and no outputs, and goes to an output of its own:
+
+    good, failed = rows | RunInference(TfportModelHandler("export/1", on_error="collect")) | SplitFailed()
+
+With `server="localhost:8500/NAME"`, the workers of a machine ask its `tfport serve`. Needs `tfport[beam]`.
 """
 
 from __future__ import annotations
@@ -14,12 +18,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import apache_beam as beam
 import numpy as np
 import pyarrow as pa
 from apache_beam.ml.inference.base import ModelHandler, PredictionResult
 
 from tfport.batch.scorer import BatchScorer
-from tfport.batch.scoring_options import scoring_options
+from tfport.batch.scoring_options import ERROR_COLUMN, scoring_options
 
 
 class TfportModelHandler(ModelHandler[Mapping[str, Any], PredictionResult, BatchScorer]):  # type: ignore[misc]
@@ -71,6 +76,18 @@ class TfportModelHandler(ModelHandler[Mapping[str, Any], PredictionResult, Batch
 
     def get_metrics_namespace(self) -> str:
         return "BeamML_tfport"
+
+
+class SplitFailed(beam.PTransform):  # type: ignore[misc]
+    """Predictions of a handler with `on_error="collect"` as two: of good rows, and of failed ones."""
+
+    def expand(self, predictions: beam.PCollection) -> tuple[beam.PCollection, beam.PCollection]:
+        good, failed = predictions | beam.Partition(_is_failed, 2)
+        return good, failed
+
+
+def _is_failed(prediction: PredictionResult, partitions: int) -> int:
+    return int(prediction.inference[ERROR_COLUMN] is not None)
 
 
 def _plain(value: Any) -> Any:

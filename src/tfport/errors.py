@@ -1,5 +1,7 @@
 """The exceptions of tfport. Each message is one sentence: where, what was expected, what was found."""
 
+from typing import Any
+
 
 class Error(Exception):
     """Base class of all errors that a caller or a file can cause."""
@@ -62,3 +64,15 @@ class BadLibrary(Error):
 
 class BuildFailed(Error):
     """A custom-op library could not be built: no compiler, no headers, or an error in the source."""
+
+
+class MissingPackage(Error):
+    """A package of an extra is not installed. The message says which, and the command that installs it."""
+
+    def __init__(self, message: str, extra: str = "") -> None:
+        super().__init__(message)
+        self.extra = extra
+        """The extra of tfport that brings it, such as `run`."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.extra)

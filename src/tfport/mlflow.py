@@ -48,10 +48,10 @@ def save_model(
         shutil.copytree(source, copy)
     else:
         shutil.copy(source, copy)
-    (data / OPTIONS).write_text(json.dumps({"model": copy.name, "options": options}))
+    (data / OPTIONS).write_text(json.dumps({"model": copy.name, "options": options}), encoding="utf-8")
     described = mlflow_model or MlflowModel()
     requirements = pip_requirements or [f"tfport[batch]=={version('tfport')}"]
-    (target / "requirements.txt").write_text("\n".join(requirements) + "\n")
+    (target / "requirements.txt").write_text("\n".join(requirements) + "\n", encoding="utf-8")
     described.add_flavor(FLAVOR, data=DATA, tfport_version=version("tfport"))
     pyfunc.add_to_model(described, loader_module=__name__, data=DATA)
     described.save(str(target / "MLmodel"))
@@ -69,7 +69,7 @@ def load_pyfunc(path: str | os.PathLike[str]) -> PyfuncModel:
 
 def _load_pyfunc(path: str) -> PyfuncModel:
     """Called by `mlflow.pyfunc.load_model`."""
-    stored = json.loads((Path(path) / OPTIONS).read_text())
+    stored = json.loads((Path(path) / OPTIONS).read_text("utf-8"))
     return PyfuncModel(BatchScorer(str(Path(path) / stored["model"]), scoring_options(**stored["options"])))
 
 

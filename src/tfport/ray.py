@@ -7,7 +7,8 @@
     )
 
 Each actor loads the model once; actors of one machine map the same weights. Ray restarts actors and keeps its
-own checkpoints. `tfport.serve.ray` serves requests. Needs `tfport[ray]`.
+own checkpoints. With `server="localhost:8500/NAME"`, the actors of a machine ask its `tfport serve`, such as
+for a GPU. `tfport.serve.ray` serves requests. Needs `tfport[ray]`.
 """
 
 from __future__ import annotations

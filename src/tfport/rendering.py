@@ -80,12 +80,16 @@ class RenderedResult:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        """The page that `--html` writes, or the text if there is no page."""
-        if not has_renderer(self, PAGE):
-            from html import escape
+        return notebook_html(self)
 
-            return f"<pre>{escape(str(self))}</pre>"
-        from base64 import b64encode
 
-        page = b64encode(rendered(self, PAGE).encode()).decode()
-        return f'<iframe src="data:text/html;base64,{page}" {FRAME}></iframe>'  # in srcdoc, links leave it
+def notebook_html(result: object) -> str:
+    """What a notebook shows: the page that `--html` writes, or the text if there is no page."""
+    if not has_renderer(result, PAGE):
+        from html import escape
+
+        return f"<pre>{escape(str(result))}</pre>"
+    from base64 import b64encode
+
+    page = b64encode(rendered(result, PAGE).encode()).decode()
+    return f'<iframe src="data:text/html;base64,{page}" {FRAME}></iframe>'  # in srcdoc, links leave it

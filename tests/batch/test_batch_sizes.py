@@ -1,5 +1,7 @@
 """Sizes of calls: grown while that pays, within a bound of memory."""
 
+import time
+
 from tfport.batch.batch_sizes import LARGEST, BatchSizes
 
 
@@ -19,6 +21,12 @@ def test_calls_with_a_cost_of_their_own_grow():
 
 def test_calls_that_cost_the_same_per_row_stay_small():
     assert grown(lambda n: n, max_bytes=1 << 30) == 8
+
+
+def test_other_work_on_the_machine_does_not_count():
+    """Calls are timed by the processors, unless they wait for something else."""
+    assert BatchSizes()._clock is time.process_time
+    assert BatchSizes(waits=True)._clock is time.perf_counter
 
 
 def test_memory_limits_the_size():

@@ -97,7 +97,7 @@ ROWS = [  # model, column x, failing rows
     (SMALL, [1, 200, 3], {1: "column `x` has 200, but input `x` takes -128 to 127"}),
     (PARSES, ["1", "two", "3"], {1: "two"}),
     (PARSES, ["1", None, "3", "four"], {1: "column `x` is null", 3: "four"}),
-    (UPPER, [b"a", b"\xff"], {1: "output `y` is not UTF-8 text; ask for bytes with binary=['y']"}),
+    (UPPER, [b"a", b"\xff"], {1: "output `y` is not UTF-8 text; ask for bytes with binary=['y'] (--binary)"}),
 ]
 
 

@@ -47,6 +47,7 @@ def numbers(folder, count=1000, bad=()):
 @pytest.fixture(autouse=True)
 def _small_batches(monkeypatch):
     monkeypatch.setattr("tfport.batch.data_reader.MOST_ROWS", 40)
+    monkeypatch.setattr("tfport.batch.scoring_job.WORTH_WORKERS", 0)
 
 
 def test_parquet_in_parts(tmp_path):
@@ -199,24 +200,43 @@ def test_another_job_does_not_continue(tmp_path):
 
 def test_a_killed_worker_loses_nothing(tmp_path, monkeypatch):
     expected = numbers(tmp_path, 2000)
+    monkeypatch.setattr(scoring_workers, "_score_here", lambda *args: None)
+    score, calls = scoring_workers._ScoringWorker.score, []
+
+    def killed(self, *args):
+        calls.append(self.process.pid)
+        if len(calls) in (3, 9):
+            self.process.send_signal(signal.SIGKILL)
+        return score(self, *args)
+
+    monkeypatch.setattr(scoring_workers._ScoringWorker, "score", killed)
+    result = run_job(job(tmp_path, PARSES, "in.parquet", workers=2))
+    assert result.rows == 2000
+    assert len(set(calls)) > 2
+    assert results(tmp_path) == {"id": list(range(2000)), "y": expected}
+
+
+def test_rows_are_scored_while_workers_start(tmp_path, monkeypatch):
+    """Workers that never get ready take nothing from a job, and do not outlive it."""
+    expected = numbers(tmp_path)
     processes, start = [], scoring_workers._ScoringWorker._start
 
     def started(self):
         start(self)
+        self.process.send_signal(signal.SIGSTOP)
         processes.append(self.process)
 
     monkeypatch.setattr(scoring_workers._ScoringWorker, "_start", started)
-    shown = []
+    run_job(job(tmp_path, PARSES, "in.parquet", workers=2))
+    assert results(tmp_path)["y"] == expected
+    assert [process.poll() for process in processes] == [-signal.SIGKILL] * 2
 
-    def show(text):
-        shown.append(text)
-        if len(shown) in (3, 9):
-            processes[-1].send_signal(signal.SIGKILL)
 
-    result = run_job(job(tmp_path, PARSES, "in.parquet", workers=2), show)
-    assert result.rows == 2000
-    assert len(processes) > 2
-    assert results(tmp_path) == {"id": list(range(2000)), "y": expected}
+def test_little_work_is_done_without_workers(tmp_path, monkeypatch):
+    numbers(tmp_path, 200)
+    monkeypatch.setattr(scoring_job, "WORTH_WORKERS", 60)
+    monkeypatch.setattr(scoring_job, "scored_by_workers", None)
+    assert run_job(job(tmp_path, PARSES, "in.parquet", workers=2)).rows == 200
 
 
 def test_a_killed_job_continues(tmp_path):

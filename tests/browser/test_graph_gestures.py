@@ -150,6 +150,6 @@ def test_a_profile_colors_the_graph_by_heat(opened):
     page.locator(".parts").wait_for(timeout=120_000)
     page.get_by_role("button", name="Color the graph").click()
     painted(page)
-    page.get_by_text("Time of a run").wait_for()
+    page.get_by_text("Time per node").wait_for()
     canvas = GraphCanvas(page)
     assert sum(canvas.pixels(f"--graph-heat-{k}") > 200 for k in range(6)) >= 2

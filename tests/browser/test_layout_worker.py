@@ -24,7 +24,7 @@ def test_a_worker_that_does_not_start_is_told_in_a_sentence(opened, script):
     page = opened.path(ATTENTION, "graph")
     notice = page.locator(".graph-notice")
     notice.wait_for()
-    assert "did not start the worker" in notice.inner_text()
+    assert "did not start the layout worker" in notice.inner_text()
     assert "another browser" in notice.inner_text()
     assert page.locator(".graph-busy").count() == 0
 

@@ -18,7 +18,7 @@ def dot_of_selected(page):
     for down in range(20, 60, 4):
         for right in range(0, 120, 4):
             page.mouse.move(x + right, y + down)
-            if "a click leads there" in page.locator(".graph-canvas").evaluate("(canvas) => canvas.title"):
+            if "click to go there" in page.locator(".graph-canvas").evaluate("(canvas) => canvas.title"):
                 return x + right, y + down
     raise AssertionError("there is no dot below the selected box")
 

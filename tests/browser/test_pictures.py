@@ -42,6 +42,8 @@ def show(opened, name):
     where = PAGES[name]
     fix_page(opened, hide_models=isinstance(where, str))
     page = settled(opened.go(where) if isinstance(where, str) else opened.path(*where))
+    if "overview" in name:
+        page.get_by_role("region", name="Where it runs").wait_for()
     if "graph" in name:
         page.wait_for_function("() => performance.getEntriesByName('tfport-graph-painted').length > 0")
         page.get_by_role("treeitem").first.wait_for()

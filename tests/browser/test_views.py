@@ -95,7 +95,7 @@ def test_the_overview_shows_what_a_model_could_do_and_where(opened, sample_folde
     assert below, "what could harm comes first"
     scan.get_by_role("button", name="Show the node in the graph").click()
     page.wait_for_url(re.compile("/graph[?]"))
-    page.get_by_text("Findings of the scan").first.wait_for()
+    page.get_by_text("Scan findings").first.wait_for()
 
 
 def test_the_overview_says_that_a_scan_found_nothing(opened):
@@ -181,7 +181,7 @@ def test_a_log_is_explained(opened):
 
 def test_an_address_of_nowhere_says_so(opened):
     page = opened.go("/elsewhere")
-    assert "leads nowhere" in page.get_by_role("alert").last.inner_text()
+    assert "no such page" in page.get_by_role("alert").last.inner_text()
 
 
 @pytest.mark.parametrize("tab", TABS)

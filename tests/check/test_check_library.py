@@ -82,7 +82,7 @@ def test_each_loader_reports_its_own_stage():
 def test_the_nearest_release_is_one_that_loads_the_library():
     report = tfport.check(COPY, on="tensorflow==2.15.1", loader="capi", libraries=[library("for_2_16_2")])
     (finding,) = [f for f in report.findings if f.severity == ERROR]
-    assert finding.ways_out[0] == "use tensorflow==2.16.1, the nearest on which the model runs"
+    assert finding.ways_out[0] == "use tensorflow==2.16.1, the nearest release that runs the model"
 
 
 def test_matrix_applies_the_verdict_of_each_release():

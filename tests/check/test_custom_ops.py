@@ -27,7 +27,8 @@ CASES = [  # nodes                                          code       message
     ("y = Acme>Scale(x) {T=float32}", None, ""),
     ('y = NcclAllReduce(x) {T=float32, reduction="sum", num_devices=1, shared_name="s"}', None, ""),
     ("y = Acme>Scale(x) {T=float32, to=1.0}", "TFP201", "op `Acme>Scale` has no attribute `to` in {tfport}"),
-    ("y = Acme>Scale(x)", "TFP202", "op `Acme>Scale` needs attribute `T` in {tfport}, and the node has none"),
+    ("y = Acme>Scale(x)", "TFP202", "op `Acme>Scale` needs attribute `T` in {tfport}, but the "
+     "node does not have it"),
     ("y = Acme>Scale(x) {T=float32, by=1}", "TFP203",
      "attribute `by` of op `Acme>Scale` is of type int; {tfport} expects float"),
     ("y = Acme>Scale(x) {T=float32, mode=\"c\"}", "TFP204",
@@ -41,9 +42,9 @@ CASES = [  # nodes                                          code       message
     ("i = Placeholder() {dtype=int32, shape=(2,)}\ny = Acme>Scale(i) {T=int32}", "TFP602",
      "tfport has no kernel for op `Acme>Scale` with T=int32"),
     ("y = Acme>Bare(x)", "TFP603",
-     "op `Acme>Bare` is defined by {here}, and has no kernel that tfport can run"),
+     "op `Acme>Bare` is defined by {here}, but has no kernel that tfport can run"),
     ("y = Acme>OnGpu(x)", "TFP603",
-     "op `Acme>OnGpu` is defined by {here}, and has no kernel that tfport can run"),
+     "op `Acme>OnGpu` is defined by {here}, but has no kernel that tfport can run"),
     ("y = Acme>Unknown(x)", "TFP601", "tfport has no kernel for op `Acme>Unknown`"),
 ]  # fmt: skip
 

@@ -51,6 +51,6 @@ def test_a_release_that_ignores_an_attribute_is_not_named():
     """TensorFlow 2.10 loads such a model; then the list does not grow, and the run fails (TFP213)."""
     model = frozen(GROWS)
     (finding, *_) = tfport.check(model, on="tensorflow==2.3.4").results[0].findings
-    assert finding.ways_out[0] == "use tensorflow==2.13.0, the nearest on which the model runs"
+    assert finding.ways_out[0] == "use tensorflow==2.13.0, the nearest release that runs the model"
     subject, (ignores,) = CheckedModel(model), resolve_targets("tensorflow==2.8.4")
     assert not runs_on(subject, ignores, "python")

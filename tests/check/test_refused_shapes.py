@@ -84,7 +84,7 @@ IMAGE = "x = Placeholder() {dtype=float32, shape=(?, 8, 8, 3), _output_shapes=[(
     ("source", "because"),
     [
         (IMAGE.replace(", _output_shapes=[(?, 8, 8, 3)]", ""), "has no `_output_shapes`"),
-        (IMAGE.replace("shape=(?", "shape=(2", 1), "has another shape than its own `_output_shapes`"),
+        (IMAGE.replace("shape=(?", "shape=(2", 1), "has a different shape than its own `_output_shapes`"),
     ],
 )
 def test_shapes_after_an_edit_that_tfport_cannot_infer_are_unknown(source, because):

@@ -246,7 +246,7 @@ def test_an_unknown_message_tells_whose_code_raised_it():
         "the paths are those of TensorFlow 1.15 to 2.1 (the folder tensorflow_core), and of "
         "the Keras inside TensorFlow (up to 2.5; a private copy later)",
         "it ran on Python 3.6",
-        "the last file of the traceback is of the package acme",
+        "the last file in the traceback belongs to the package acme",
     ]
     assert "on Python 3.6" in str(explained)
     assert explain_texts(["nothing of interest"]).clues == []

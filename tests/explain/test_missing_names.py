@@ -111,7 +111,7 @@ def test_an_old_tensorflow_below_a_newer_keras_gets_the_older_keras():
         + "ImportError: cannot import name 'tf_utils'"
     )
     assert "tensorflow.python.keras.utils.tf_utils since 1.9" in told
-    assert "install the keras of the time of your TensorFlow" in told
+    assert "install the keras from the time of your TensorFlow" in told
 
 
 def test_a_version_in_the_text_that_is_older_than_the_name_is_not_called_newer():

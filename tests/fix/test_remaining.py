@@ -63,7 +63,7 @@ def test_the_advised_releases_run_the_model_as_it_is_or_after_a_rewrite_for_them
 def test_a_release_that_needs_a_rewrite_is_not_said_to_run_the_model():
     remaining = tfport.fix(frozen(MIXED), target="tensorflow==1.4.1").remaining
     assert remaining[-2:] == [
-        "use tensorflow==2.3.0, the nearest on which the model runs",
+        "use tensorflow==2.3.0, the nearest release that runs the model",
         "or rewrite it with `--for tensorflow==1.15.0`: outputs agree, and that release runs it",
     ]
 

@@ -15,6 +15,8 @@ from tfport.fix.options import FixOptions
 from tfport.fix.tfjs import fix_tfjs
 from tfport.fix.tfjs_layers import _names_both_ways
 from tfport.graph.build import graph_to_def
+from tfport.graph.model import MAIN_OP
+from tfport.graph.save import as_saved_model
 
 ROOT = Path(__file__).parents[2]
 MODELS = ROOT / "tests/models"
@@ -138,6 +140,36 @@ def test_what_is_found_in_a_table_has_the_shape_of_the_keys():
     assert [value.node.op for value in result.model.graph["y"].inputs] == ["LookupTableFindV2", "Shape"]
 
 
+@pytest.mark.parametrize("on", ["tfjs[cpu]==3.21.0", "tfjs[wasm]==3.21.0", "tfjs==2.8.6"])
+def test_a_table_becomes_a_comparison_where_it_is_empty_in_the_second_call(on):
+    text = (
+        "t = HashTableV2() {key_dtype=int64, value_dtype=float32}\n"
+        "k = Const() {dtype=int64, value=int64(2)[5, 6]}\n"
+        "v = Const() {dtype=float32, value=float32(2)[1, 2]}\n"
+        "i = LookupTableImportV2(t, k, v) {Tin=int64, Tout=float32}\n"
+        "x = Placeholder() {dtype=int64, shape=(?)}\nd = Const() {dtype=float32, value=float32()[0]}\n"
+        "y = LookupTableFindV2(t, x, d) {Tin=int64, Tout=float32}"
+    )
+    model = as_saved_model(model_of(text), ["y:0"], ["x:0"])
+    model.meta.collection_def[MAIN_OP].node_list.value.append("i")
+    (finding,) = tfport.check(model, on=on).results[0].findings
+    assert "op `HashTableV2`, but the table is empty from the second call on" in finding.message
+    assert tfport.check(model, on="tfjs==4.22.0").verdict == "runs"
+    result = fixed(model, on)
+    assert result.verdict == "fixed"
+    assert "HashTableV2" not in {node.op for node in result.model.graph}
+    answers = tfport.Session(result.model).signature("serving_default")(x=np.array([6, 7]))
+    assert next(iter(answers.values())).tolist() == [2, 0]
+
+
+def test_a_number_for_nan_is_a_note():
+    model = model_of("x = Placeholder() {dtype=float32, shape=(?)}\ny = Relu6(x) {T=float32}")
+    on_wasm = tfport.check(model, on="tfjs[wasm]==4.22.0")
+    assert on_wasm.verdict == "runs"
+    assert [(f.code, f.severity) for f in on_wasm.results[0].findings] == [("TFP835", "note")]
+    assert not tfport.check(model, on="tfjs[cpu]==4.22.0").results[0].findings
+
+
 def test_numbers_that_are_not_zero_are_found_by_comparison():
     result = fixed(model_of("x = Placeholder() {dtype=float32, shape=(?)}\ny = Where(x) {T=float32}"))
     assert result.verdict == "fixed"
@@ -155,7 +187,7 @@ def test_a_pool_with_a_window_of_one_element_is_a_slice(op, strides, becomes):
         "x = Placeholder() {dtype=float32, shape=(?, ?, ?, 2)}\n"
         f'y = {op}(x) {{T=float32, ksize=[1, 1, 1, 1], strides={strides}, padding="SAME"}}'
     )
-    (finding,) = tfport.check(model, on="tfjs[wasm]==3.21.0").results[0].findings
+    finding, *_notes = tfport.check(model, on="tfjs[wasm]==3.21.0").results[0].findings
     assert f"`{op}` with ksize=[1, 1, 1, 1]" in finding.message
     assert tfport.check(model, on="tfjs[wasm]==4.22.0").verdict == "runs"
     assert fixed(model).model.graph["y"].op == op
@@ -266,8 +298,8 @@ def test_command_quantizes_and_says_what_it_cannot_do(tmp_path, capsys):
 def test_the_certificate_has_the_loss_of_quantized_weights(tmp_path, capsys):
     source = str(ROOT / "tests/fix/files/keras_3.keras")
     for kind in ("tfjs", "tfjs-layers"):
-        options = ["--format", kind, "--quantize", "uint8", "-o", str(tmp_path / kind), "--json"]
-        assert main(["export", source, *options]) == 0
+        options = ["--format", kind, "--quantize", "uint8", "--json"]
+        assert main(["export", source, *options, "-o", str(tmp_path / kind)]) == 0
         certificate = json.loads(capsys.readouterr().out)["certificate"]
         (output,) = certificate["comparisons"][0]["outputs"].values()
         assert certificate["target"] == "tfjs[webgl]==4.22.0"
@@ -275,7 +307,8 @@ def test_the_certificate_has_the_loss_of_quantized_weights(tmp_path, capsys):
         assert 0 < output["absolute"] < 0.05 * output["largest"]
         assert 0 < output["same_argmax"] <= output["rows"]
         assert any("the largest element is the same in" in text for text in certificate["caveats"])
-        assert main(["export", source, *options, "--tolerance", "1e-6"]) == 1
+        refused = str(tmp_path / f"{kind}-refused")
+        assert main(["export", source, *options, "-o", refused, "--tolerance", "1e-6"]) == 1
         assert json.loads(capsys.readouterr().out)["output"] is None
 
 

@@ -173,7 +173,7 @@ ERRORS = [  # files, path, the start of the error
     ({"_METADATA": b"x", "d/1": b"x"}, "x", "x: a JAX checkpoint of Orbax, without a graph"),
     ({"net.xml": b"<net>", "net.bin": b"x"}, "x", "x: an OpenVINO model"),
     ({"m.zip": b"x", "readme.md": b"x"}, "x", "x: no model, only an archive, m.zip; pass its path"),
-    ({"checkpoint": STATE}, "x", "x/checkpoint: lists the checkpoint `m-2`, which is not beside it"),
+    ({"checkpoint": STATE}, "x", "x/checkpoint: lists the checkpoint `m-2`, which is not next to it"),
     ({"m.data-00000-of-00001": b"x"}, "x/m", "x/m: checkpoint data without its index; m.index is missing"),
     ({"frozen.pb": G}, "x/frozn.pb", "x/frozn.pb: no such file or folder; similar names: frozen.pb"),
     ({"a": b"x"}, "x/nothing/here", "x/nothing/here: no such file or folder; x has no `nothing/here`"),

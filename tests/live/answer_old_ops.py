@@ -2,6 +2,7 @@
 
 IN is a list of (GraphDef, feeds, names of outputs); an array is (type, shape, bytes or list of bytes).
 OUT is (version, answers), an answer a list of such arrays or the first line of an error.
+OP_LIBRARIES names libraries with ops to load, such as libdeepmd_op.so of DeePMD-kit.
 """
 
 import os
@@ -18,6 +19,10 @@ except ImportError:
     TEXT = ""
 else:
     TEXT = " tensorflow-text " + tensorflow_text.__version__
+
+for library in filter(None, os.environ.get("OP_LIBRARIES", "").split(os.pathsep)):
+    tf.load_op_library(library)
+    TEXT += " " + os.path.basename(library)
 
 tf1 = tf.compat.v1
 

@@ -13,6 +13,8 @@ import numpy as np
 import sentencepiece
 from tensorflow_text.core.pybinds import pywrap_fast_bert_normalizer_model_builder as normalizer
 from tensorflow_text.core.pybinds import pywrap_fast_wordpiece_tokenizer_model_builder as wordpiece
+from tensorflow_text.core.pybinds import pywrap_model_converter as converter
+from tensorflow_text.core.pybinds import pywrap_phrase_tokenizer_model_builder as phrases
 
 FILE = Path("tests/runtime/ops/text/models.npz")
 VOCABULARY = [
@@ -57,6 +59,10 @@ VOCABULARY = [
     "b",
     "##b",
 ]
+PHRASES = [
+    "<UNK>", "the", "the quick", "the quick brown fox", "brown fox", "fox", "jumped", "don't", "don", "'t",
+    ".", "!", "日本", "日本 日本é", "Größe,", "Größe", ",", "a", "ok", "ok 👍🏽",
+]  # fmt: skip
 SENTENCES = [
     "The quick brown fox jumps over the lazy dog.",
     "Größe, Straße und Füße: schöne Grüße!",
@@ -95,6 +101,14 @@ def main() -> None:
         remove_extra_whitespaces=False, unk_surface=" ?? ", bos_piece="[CLS]", eos_piece="[SEP]",
         control_symbols="[PAD],[MASK]",
     )  # fmt: skip
+    for name in ("unigram", "suffix"):
+        data = arrays[name].tobytes()
+        arrays[f"{name}_encoder"] = np.frombuffer(converter.convert_sentencepiece_model(data), np.uint8)
+        decoder = converter.convert_sentencepiece_model_for_decoder(data)
+        arrays[f"{name}_decoder"] = np.frombuffer(decoder, np.uint8)
+    for name, splits, most in (("phrases", False, 0), ("endings", True, 0), ("short", False, 100)):
+        model = phrases.build_phrase_model(PHRASES, "<UNK>", True, most, splits)
+        arrays[name] = np.frombuffer(model, np.uint8)
     np.savez_compressed(FILE, **arrays)
 
 

@@ -4,7 +4,8 @@
 
 Python's `unicodedata` and ICU agree about characters that both know. The file has the characters that Python
 3.11 (Unicode 14) does not know: their decompositions, combining classes, folded forms, and which are
-punctuation; the characters that case folding removes; and the script of each range of code points, a number.
+punctuation; the characters that case folding removes; the script of each range of code points, a number; and
+the marks that end sentences, of all of Unicode.
 """
 
 from __future__ import annotations
@@ -20,7 +21,12 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_text as text
 from tensorflow_text.core.pybinds import pywrap_fast_wordpiece_tokenizer_model_builder as wordpiece
-from tensorflow_text.python.ops import fast_wordpiece_tokenizer, unicode_script_tokenizer
+from tensorflow_text.python.ops import (
+    fast_wordpiece_tokenizer,
+    sentence_breaking_ops,
+    state_based_sentence_breaker_op,
+    unicode_script_tokenizer,
+)
 
 FILE = Path("src/tfport/runtime/ops/text/unicode_16.txt")
 POINTS = [point for point in range(0x110000) if not 0xD800 <= point < 0xE000]
@@ -117,6 +123,30 @@ def scripts() -> list[tuple[int, int]]:
     return [(0, ranges[0][1])] + [b for a, b in itertools.pairwise(ranges) if a[1] != b[1]]
 
 
+def marks() -> dict[str, list[int]]:
+    """What ends a sentence, and what may follow it: the ops that find the fragments of texts know."""
+    of_tokens = sentence_breaking_ops.gen_sentence_breaking_ops.sentence_fragments
+    of_documents = state_based_sentence_breaker_op.gen_state_based_sentence_breaker_op.sentence_fragments_v2
+    characters = [chr(point).encode() for point in POINTS]
+
+    def of_texts(before: bytes, after: bytes) -> np.ndarray:
+        _, _, properties, _, lengths = of_documents([before + each + after for each in characters])
+        return np.asarray(properties)[np.cumsum(lengths) - lengths]
+
+    terminal = of_texts(b"a", b" b") & 1
+    closes = of_texts(b"a!", b" b") & 4
+    tokens = [token for each in characters for token in (each, b"a", b"!", b")")]
+    zeros = np.zeros(len(tokens), np.int64)
+    _, _, properties_of_tokens, _, lengths = of_tokens(
+        row_lengths=[4] * len(characters), token_start=zeros, token_end=zeros, token_word=tokens,
+        token_properties=zeros, input_encoding="UTF-8", errors="replace", replacement_char=0xFFFD,
+        replace_control_characters=False,
+    )  # fmt: skip
+    opens = np.asarray(properties_of_tokens)[np.cumsum(lengths) - 1] & 8
+    found = {"terminal": terminal, "close_paren": closes, "open_paren": opens}
+    return {name: [POINTS[at] for at in np.flatnonzero(each)] for name, each in found.items()}
+
+
 def ranges(points: list[int]) -> list[str]:
     out: list[list[int]] = []
     for point in points:
@@ -143,6 +173,7 @@ def main() -> None:
     lines += [f"folded {point:X} {hexadecimal(word)}" for point, word in folds.items()]
     lines += [f"removed {each}" for each in ranges(removed)]
     lines += [f"punctuation {point:X}" for point in punctuation()]
+    lines += [f"{name} {each}" for name, points in marks().items() for each in ranges(points)]
     print(f"{len(lines)} lines, now scripts", flush=True)
     lines += [f"script {first:X} {number:X}" for first, number in scripts()]
     FILE.write_text("\n".join(lines) + "\n", encoding="ascii")

@@ -1,6 +1,7 @@
 """Which device `auto` uses: measured once for similar sizes, remembered, and effects happen once."""
 
 import threading
+from itertools import cycle
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from tests.runtime.programs import session_of
 
 from tfport.errors import Error, ResourceExhausted
 from tfport.runtime import placed_plan
-from tfport.runtime.engines.choice_cache import CPU, GPU, ChoiceCache
+from tfport.runtime.engines.choice_cache import CPU, GPU, TENSORRT, ChoiceCache
 from tfport.runtime.engines.engine import Rival
 from tfport.runtime.engines.gpu.device_array import DeviceArray
 from tfport.runtime.engines.gpu.gpu_engine import GpuEngine
@@ -38,11 +39,20 @@ class Watched:
     """A session on `auto` whose devices take certain times, and what was made and measured for it."""
 
     def __init__(
-        self, monkeypatch, folder, *, cpu: float, gpu: float, text: str = NETWORK, **options
+        self,
+        monkeypatch,
+        folder,
+        *,
+        cpu: float,
+        gpu: float,
+        tensorrt: float | None = None,
+        text: str = NETWORK,
+        **options,
     ) -> None:
         self.measured: list[tuple[int, ...]] = []
         self.plans: list[str] = []
         real = PlacedPlan.__init__
+        pairs = cycle([(gpu, cpu)] if tensorrt is None else [(gpu, cpu), (tensorrt, min(gpu, cpu))])
 
         def init(plan, program, made_for, rival):
             def watched(device: str) -> Plan:
@@ -53,12 +63,14 @@ class Watched:
                 self.measured.append(inputs[0].shape)
                 first(inputs)
                 second(inputs)
-                return gpu, cpu
+                return next(pairs)
 
             real(plan, program, watched, rival, times)
 
         monkeypatch.setattr(PlacedPlan, "__init__", init)
         engine = engine_on_cpu()
+        if tensorrt is not None:
+            options["tensorrt"] = engine_on_cpu()
         engine.rival = Rival(OnnxRuntime(1), ChoiceCache(folder), ("a GPU",), **options)
         self.session = session_of(text, engine=engine)
 
@@ -202,11 +214,45 @@ def test_a_race_ends_with_the_process(monkeypatch, tmp_path):
     assert ChoiceCache(tmp_path).get(f"{watched.plan._key}:") is None
 
 
+@pytest.mark.parametrize(
+    ("cpu", "gpu", "tensorrt", "device"),
+    [(1, 2, 3, CPU), (3, 1, 2, GPU), (3, 2, 1, TENSORRT), (2, 3, 1, TENSORRT)],
+)
+def test_tensorrt_is_measured_against_the_faster_device(monkeypatch, tmp_path, cpu, gpu, tensorrt, device):
+    watched = Watched(monkeypatch, tmp_path, cpu=cpu, gpu=gpu, tensorrt=tensorrt)
+    watched.settle(8)
+    watched.run(8, 3)
+    assert watched.measured == [(8, 4), (8, 4)]
+    assert watched.plans == [CPU, GPU, TENSORRT]
+    assert list(watched.plan._plans) == [device]
+    monkeypatch.undo()
+    again = Watched(monkeypatch, tmp_path, cpu=cpu, gpu=gpu, tensorrt=tensorrt)
+    again.run(8, CALLS_BEFORE + 1)
+    assert again.plans == [device]
+
+
+def test_without_tensorrt_its_choice_is_not_used(monkeypatch, tmp_path):
+    Watched(monkeypatch, tmp_path, cpu=3, gpu=2, tensorrt=1).settle(8)
+    monkeypatch.undo()
+    again = Watched(monkeypatch, tmp_path, cpu=3, gpu=2)
+    again.settle(8)
+    assert again.plan.device == GPU
+
+
+def test_a_tensorrt_that_fails_is_not_chosen(monkeypatch, tmp_path):
+    watched = Watched(monkeypatch, tmp_path, cpu=2, gpu=1, tensorrt=0.5)
+    monkeypatch.setattr(watched.session.engine.rival.tensorrt, "compile", _fails)
+    watched.settle(8)
+    watched.run(8, 3)
+    assert watched.measured == [(8, 4)]
+    assert watched.plan.device == GPU
+
+
 def test_a_clear_difference_needs_few_runs(monkeypatch):
     runs = []
     clock = iter(range(1, 1000))
     monkeypatch.setattr(placed_plan.time, "perf_counter", lambda: float(next(clock)))
-    monkeypatch.setattr(placed_plan, "best_times", lambda *arguments: (7.0, 8.0))
+    monkeypatch.setattr(placed_plan, "usual_times", lambda *arguments: (7.0, 8.0))
 
     def slow(inputs):
         runs.append("slow")
@@ -219,6 +265,20 @@ def test_a_clear_difference_needs_few_runs(monkeypatch):
     assert placed_plan.quick_times(slow, fast, []) == (11, 1)
     assert runs == ["slow", "slow", "fast", "fast"]
     assert placed_plan.quick_times(fast, fast, []) == (7, 8)
+
+
+def test_the_usual_time_decides_not_the_best(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(placed_plan.time, "perf_counter", lambda: now[0])
+
+    def run(seconds):
+        def one(inputs):
+            now[0] += next(seconds)
+
+        return one
+
+    mostly_slow, steady = run(cycle([0.005, 0.02, 0.02])), run(cycle([0.01]))
+    assert placed_plan.quick_times(mostly_slow, steady, []) == pytest.approx((0.02, 0.01))
 
 
 def test_similar_sizes():

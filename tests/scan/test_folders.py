@@ -60,15 +60,15 @@ def test_files_beside_several_models_are_looked_at(models, capsys, name, data, c
 
 
 def test_a_model_of_another_format_beside_models(models, capsys):
-    """A folder is searched for models of one format; the others are files beside them."""
+    """Single files may be of any format, also damaged; an architecture is a file beside models."""
     (models / "m.json").write_text(json.dumps(model_of(LAMBDA)))
     (models / "c.keras").write_bytes(CUT)
     code, reports = scanned(capsys, models)
     assert code == 1
     about = {risk["code"]: risk["message"] for risk in reports[str(models)]["risks"]}
-    assert sorted(about) == ["TFP911", "TFP929"]
+    assert sorted(about) == ["TFP911"]
     assert "m.json" in about["TFP911"]
-    assert "c.keras` was not looked into" in about["TFP929"]
+    assert "cut short" in reports[str(models / "c.keras")]["error"]
 
 
 def test_many_models_are_scanned_in_processes(models, capsys):
@@ -95,7 +95,7 @@ def test_scripts_beside_a_model_are_one_note(tmp_path):
     for name in ("b.py", "c.sh"):
         (path / name).write_text("print()")
     (note,) = notes(path)
-    assert note.endswith("a.py` is a script, as are 2 more beside it")
+    assert note.endswith("a.py` is a script, as are 2 more next to it")
 
 
 def test_folders_that_are_left_out_are_named(tmp_path):
@@ -103,7 +103,7 @@ def test_folders_that_are_left_out_are_named(tmp_path):
     (path / "assets" / "__pycache__").mkdir(parents=True)
     (note,) = notes(path)
     assert note == (
-        f"`{path}/.git` was not looked into: version control and caches are left out, and 1 more folder"
+        f"`{path}/.git` was not scanned: version control and caches are left out, and 1 more folder"
     )
 
 
@@ -115,14 +115,14 @@ def test_links_to_folders(tmp_path):
     (path / "inside").symlink_to("assets")
     assert notes(path) == []  # what it leads to is looked at
     (path / "variables.old").symlink_to(outside)
-    (not_scanned,) = [note for note in notes(path) if "was not looked into" in note]
+    (not_scanned,) = [note for note in notes(path) if "was not scanned" in note]
     assert not_scanned.endswith("a link to a folder elsewhere; scan that folder too")
 
 
 def test_a_link_into_a_folder_that_is_left_out(tmp_path):
     path = saved_model_with(".git/hooks/run.sh", b"#!/bin/sh")(tmp_path)
     (path / "assets.extra").symlink_to(".git/hooks")
-    assert any("assets.extra` was not looked into: a link" in note for note in notes(path))
+    assert any("assets.extra` was not scanned: a link" in note for note in notes(path))
 
 
 def test_a_folder_that_cannot_be_read(tmp_path, monkeypatch):
@@ -136,7 +136,7 @@ def test_a_folder_that_cannot_be_read(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "walk", refused)
     (risk,) = tfport.scan(path).risks
     assert risk.severity == "warning"
-    assert risk.message == f"`{path}/assets` was not looked into: permission denied"
+    assert risk.message == f"`{path}/assets` was not scanned: permission denied"
 
 
 def test_models_in_an_archive_that_cannot_be_read_are_named(tmp_path):
@@ -147,5 +147,5 @@ def test_models_in_an_archive_that_cannot_be_read_are_named(tmp_path):
         archive.writestr("x.pkl", SYSTEM)
     report = tfport.scan(path)
     assert any(
-        risk.code == "TFP929" and "b/b.keras` was not looked into" in risk.message for risk in report.risks
+        risk.code == "TFP929" and "b/b.keras` was not scanned" in risk.message for risk in report.risks
     )

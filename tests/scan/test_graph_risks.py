@@ -38,7 +38,7 @@ GRAPHS = [  # graph, code, severity, what the message says, what the reason says
     (X + NAME + "w = WriteFile(f, x)" + AFTER, "TFP902", "error", "writes `/etc/passwd`", ""),
     (X + "w = WriteFile(x, x)" + AFTER, "TFP902", "error", "input `in` names", "chooses the file"),
     (PYTHON, "TFP905", "warning", "`pyfunc_7`", ""),
-    (X + "y = AcmeZap(x)", "TFP907", "warning", "of no recorded package", ""),
+    (X + "y = AcmeZap(x)", "TFP907", "warning", "no recorded package has", ""),
     (X + "y = MatchingFiles(x)", "TFP901", "error", "input `in` names", ""),
     (X + "t = Timestamp()\ny = Identity(x, ^t) {T=string}", "TFP908", "note", "reads the clock", ""),
 ]  # fmt: skip

@@ -64,15 +64,18 @@ def test_rest_answers_before_grpc_is_imported_and_is_ready_after_it(tmp_path):
     assert asyncio.run(statuses(flags)) == {"before": [200, 503, 503], "after": [200, 200, 200]}
 
 
-@pytest.mark.parametrize("package", ["grpc", "grpc_health"])
-def test_a_missing_package_is_named_before_anything_is_loaded(package):
+@pytest.mark.parametrize(
+    ("package", "named"), [("grpc", "grpcio"), ("grpc_health", "grpcio-health-checking")]
+)
+def test_a_missing_package_is_named_before_anything_is_loaded(package, named):
     program = (
         f"import sys; sys.modules['{package}'] = None; from tfport.cli.main import main;"
         "sys.exit(main(['serve', 'no_such_model']))"
     )
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert run.returncode == 2
-    assert run.stderr == f"tfport: tfport serve needs {package}: pip install 'tfport[serve]'\n"
+    says = f'tfport serve needs {named}, which is not installed: pip install "tfport[serve]"'
+    assert run.stderr == f"tfport: {says}\n"
 
 
 LOGGING = """logging_config {{ sampling_config {{ sampling_rate: 1 }}

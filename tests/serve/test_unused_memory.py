@@ -5,7 +5,14 @@ import weakref
 
 import pytest
 
-from tfport.serve.unused_memory import GROWTH, HEAP_GROWTH, MOST_CHECKS, UnusedMemory, resident_bytes
+from tfport.serve.unused_memory import (
+    GROWTH,
+    HEAP_GROWTH,
+    KEPT_CHECKS,
+    MOST_CHECKS,
+    UnusedMemory,
+    resident_bytes,
+)
 
 
 class Process:
@@ -87,6 +94,22 @@ def test_what_runs_needed_when_the_heaps_were_returned_is_returned_later(process
     for _ in range(MOST_CHECKS):
         process.check(busy=True)
     assert process.heaps == 0
+
+
+def test_what_an_engine_keeps_of_a_busy_server_is_returned_after_a_minute(process):
+    for minute in range(1, 4):
+        process.unused = 0.5
+        for _ in range(KEPT_CHECKS):
+            assert process.given == minute - 1
+            process.check(busy=True)
+        assert (process.unused, process.given) == (0, minute)
+
+
+def test_memory_in_use_is_not_returned_every_minute(process):
+    process.needed = 1.5
+    for _ in range(4 * KEPT_CHECKS):
+        process.check(busy=True)
+    assert process.given == 1
 
 
 def test_a_load_that_is_over_leaves_no_memory_behind(process):

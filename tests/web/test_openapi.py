@@ -23,7 +23,7 @@ def test_every_route_is_described_and_nothing_else():
 def test_the_document_is_served(ui):
     answer = ui.get("/openapi.json").json
     assert answer["openapi"].startswith("3.1")
-    assert answer["security"] == [{"token": []}]
+    assert answer["security"] == [{"token": []}, {"cookie": []}]
 
 
 def test_the_page_names_every_request():

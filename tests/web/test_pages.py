@@ -1,9 +1,12 @@
 """Static pages of check, matrix and inspect: the JSON of the command, the graphs, no markup from names."""
 
 import json
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
 
 import pytest
-from tests.recorded_models import PROGRAMS, graph, load, shared
+from tests.recorded_models import PROGRAMS, graph, load, path_of, shared
 from tests.static_page.embedded import EVIL, assert_stands_alone
 
 import tfport
@@ -87,3 +90,17 @@ def test_many_causes_stay_within_bounds():
     for op in [name for name in new if name not in old][:500]:
         model.graph.add(op, [], name=f"a/long/scope/of/names/{op}")
     assert len(matrix_page(matrix_of(model, until="1.3"))) < 3_000_000
+
+
+def test_a_page_says_what_made_it_and_of_which_model():
+    path = path_of("frozen")
+    documents = assert_stands_alone(matrix_page(tfport.matrix(path, since="2.20"))).documents
+    assert documents["made"]["tfport"] == version("tfport")
+    assert documents["made"]["date"].endswith("UTC")
+    assert documents["model"]["sha256"] == sha256(Path(path).read_bytes()).hexdigest()
+
+
+def test_a_notebook_shows_models_and_sessions_as_the_page_of_inspect():
+    html = tfport.load(path_of("frozen"))._repr_html_()
+    assert html.startswith('<iframe src="data:text/html;base64,')
+    assert tfport.Session(path_of("frozen"))._repr_html_()[:1000] == html[:1000]

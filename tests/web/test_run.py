@@ -30,7 +30,7 @@ class UiProcess:
         )
         line = self._process.stderr.readline()
         assert self._process.stderr.readline() == "Press Ctrl-C to stop.\n"
-        port, self.token = re.search(r":(\d+)/#token=(\S+)", line).groups()
+        port, self.token = re.search(r":(\d+)/#token=([\w-]+)", line).groups()
         self.client = UiClient(int(port))
 
     def ask(self, method, path, body=None):

@@ -31,8 +31,9 @@ class Answer(NamedTuple):
 
 
 class UiClient:
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, address: str = "") -> None:
         self.port = port
+        self.address = address
 
     def request(
         self, method: str, path: str, body: Any = None, *, token: str | None = TOKEN, host=None, headers=()
@@ -81,10 +82,10 @@ def running(**options: Any):
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
-    server = UiServer(UiOptions(token=TOKEN, **{"remember": False} | options))
+    server = UiServer(UiOptions(**{"remember": False, "token": TOKEN} | options))
     try:
         address = asyncio.run_coroutine_threadsafe(server.start(), loop).result(30)
-        yield UiClient(urlsplit(address).port)
+        yield UiClient(urlsplit(address).port, address)
     finally:
         asyncio.run_coroutine_threadsafe(server.stop(), loop).result(30)
         loop.call_soon_threadsafe(loop.stop)

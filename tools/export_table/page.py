@@ -1,6 +1,5 @@
 """docs/export.md: the table of targets and sources, from the outcomes of `run.py`."""
 
-# ruff: noqa: E501
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -20,20 +19,22 @@ NOTHING = "has no weights"
 """Why a layer without weights has no file of weights: that is not a refusal."""
 HEAD = """# What converts to what
 
-`tools/export_table/run.py` draws {count} models of each format (seed {seed}), converts each to every target with
-[`tfport export`](commands/export.md) ([`fix`](commands/fix.md) for Keras files), and writes this page. Published packages
-have the SavedModels, graphs, MetaGraphs, checkpoints and TensorFlow.js models (`tools/real_models.toml`); the Keras files
-are those that real releases saved, mostly of one layer each; the `.tflite` files are what TensorFlow's converter wrote of
-the SavedModels. *written of tried*: `.tflite`, TensorFlow.js and Keras files were also compared with the original in
-tfport's runtime, and a file whose outputs differ is not written. A graph is written as a Keras file with `--as-graph`.
+`tools/export_table/run.py` draws {count} models of each format (seed {seed}), converts each to every target
+with [`tfport export`](commands/export.md) ([`fix`](commands/fix.md) for Keras files), and writes this page.
+Published packages have the SavedModels, graphs, MetaGraphs, checkpoints and TensorFlow.js models
+(`tools/real_models.toml`); the Keras files are those that real releases saved, mostly of one layer each; the
+`.tflite` files are what TensorFlow's converter made from the SavedModels. Cells say *written of tried*.
+`.tflite`, TensorFlow.js and Keras files were also compared with the original in tfport's runtime, and a file
+whose outputs differ is not written. Graphs were written as Keras files with `--as-graph`.
 
 """
 BESIDE = """
-## Beside other converters
+## Compared with other converters
 
-On the same models. Each converter had {seconds} CPU seconds for a model. Its file counts if ONNX Runtime or LiteRT loads it,
-otherwise it is invalid; its outputs were not compared. onnx2tf got the valid files of tf2onnx. Keras files were converted
-with Keras 3, and where that fails with tf-keras. `-`: the converter has no entry for the format, or nothing to read.
+On the same models, each converter had {seconds} CPU seconds for a model. Its file counts if ONNX Runtime or
+LiteRT loads it, otherwise it is invalid; its outputs were not compared. onnx2tf got the valid files of
+tf2onnx. Keras files were converted with Keras 3 and, where that fails, with tf-keras. `-` means that the
+converter does not read the format, or had nothing to read.
 
 {releases}
 
@@ -41,7 +42,7 @@ with Keras 3, and where that fails with tf-keras. `-`: the converter has no entr
 WHY = """
 ## Why not
 
-Every refusal of the run, with what tfport said, is in `docs/evidence/export_table.json`. The most frequent:
+Every refusal in this run, with tfport's message, is in `docs/evidence/export_table.json`. The most frequent:
 
 """
 MOST_REASONS = 12

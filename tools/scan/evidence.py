@@ -132,21 +132,21 @@ def _page(rows: list[str], missed: int, fixes: list[str]) -> str:
     reported, listed, confirmed = sum(map(len, REPORTED.values())), "\n".join(rows), "\n".join(fixes)
     return f"""# Reported bypasses of scanners
 
-Written by `tools/scan/evidence.py`. [`tfport scan`](../commands/scan.md) looked at a file for each way around
-ModelScan and modelaudit that was found in their public issues, pull requests and tests, as far as it concerns
-what tfport reads: graphs, SavedModels, Keras files, TensorFlow Lite and TensorFlow.js models, and pickles and
-archives beside them. The files are our own; numbers are issues and pull requests of the two projects.
+Written by `tools/scan/evidence.py`. [`tfport scan`](../commands/scan.md) examined a file for each way around
+ModelScan and modelaudit found in their public issues, pull requests and tests, as far as tfport reads the
+format: graphs, SavedModels, Keras files, TensorFlow Lite and TensorFlow.js models, and pickles and archives
+next to them. We made the files ourselves; the numbers are the two projects' issues and pull requests.
 
-**{len(rows) - missed} of {len(rows)}** are caught: scan gives the finding that the case must have, or refuses
-the file with exit code 2 where TensorFlow refuses it too. The first {reported} were taken from reports one by
-one after the rules were written: 19 of them were missed then, or only a warning, and scan was mended. The
-others were at hand while the rules were written, and name the reports by group.
+**{len(rows) - missed} of {len(rows)}** are caught: `scan` reports the finding that the case must have, or
+refuses the file with exit code 2 if TensorFlow refuses it too. The first {reported} were taken from reports
+one by one after the rules were written: 19 of them were missed then, or only gave a warning, and `scan` was
+corrected. The others were available while the rules were written, and name the reports by group.
 
 Not in the table: ModelScan 343 and 358, whose reporters withheld the details; formats that tfport does not
-read (ONNX, GGUF, safetensors and others); and ops that modelaudit reports although they only compute, such as
-`ParseTensor` and `DecodeJpeg`. A `note` is about a class that is not part of Keras: the file has its name and
-not its code. No list of functions that a pickle must not name is complete:
-every pickle is at least a warning.
+read (ONNX, GGUF, safetensors and others); and ops that modelaudit reports although they only compute, such
+as `ParseTensor` and `DecodeJpeg`. A `note` is about a class that is not part of Keras: the file has its name
+but not its code. No list of functions that a pickle must not name is complete: every pickle is at least a
+warning.
 
 | case | reported | what scan says | caught |
 |---|---|---|---|
@@ -154,9 +154,9 @@ every pickle is at least a warning.
 
 ## Fixes of Keras
 
-`scan` names the published vulnerability that a file makes use of, and the first release of Keras without it
-(`src/tfport/scan/keras_advisories.toml`). Each was found in the sources in the wheels, not in a changelog;
-one release does not have the check, and the next of its branch has it.
+`scan` names the published vulnerability that a file exploits, and the first Keras release without it
+(`src/tfport/scan/keras_advisories.toml`). Each fix was found in the wheels' sources, not in a changelog: one
+release does not have the check, and the next release on its branch does.
 
 | advisory | source | last without the check | first with it | named by scan | confirmed |
 |---|---|---|---|---|---|

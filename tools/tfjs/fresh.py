@@ -19,7 +19,6 @@ import subprocess
 import sys
 import tarfile
 import urllib.error
-import urllib.parse
 import urllib.request
 import zipfile
 from collections.abc import Iterator

@@ -40,12 +40,12 @@ SAMPLE_HEAD = """
 
 Drawn ({count}): models of published packages that the table above does not have, by `tools/tfjs/sample.py 20261118 46` before
 any of them was tried, with ten generated inputs each (fewer on slow backends: 15 seconds each). *First* is the first run;
-*official* is tensorflowjs 4.22.0 with TensorFlow 2.15.1 on the SavedModels and frozen graphs. Processor seconds and peak
+*official* is tensorflowjs 4.22.0 with TensorFlow 2.15.1 on the SavedModels and frozen graphs. CPU seconds and peak
 memory are of the conversion; tfport's includes its comparison of outputs.
 
 Written: {written}, refused with a reason: {refused}. Of those written, {wrong} failed or had other answers on some input or
 backend; the notes say why. On the {both} that the official converter reads, it writes {theirs}, and tfport {ours}. On the
-{pairs} that both write, it uses {cpu:.1f} times the processor seconds and {mb:.1f} times the memory (geometric means).
+{pairs} that both write, it uses {cpu:.1f} times the CPU seconds and {mb:.1f} times the memory (geometric means).
 
 | model | first run | CPU s | MB | in TensorFlow.js, or why not | official | CPU s | MB | its answers |
 |---|---|---|---|---|---|---|---|---|
@@ -115,8 +115,8 @@ SPEED_HEAD = """
 ### Conversion beside the official converter
 
 Models chosen because both convert them: each was converted by tfport (with its comparison of outputs) and then by tensorflowjs 4.22.0 with TensorFlow 2.15.1,
-in one alternating run on a machine with other work, so that only processor seconds compare well. Geometric means:
-{cpu:.1f} times the processor seconds, {wall:.1f} times the time, {mb:.1f} times the memory.
+in one alternating run on a machine with other work, so that only CPU seconds compare well. Geometric means:
+{cpu:.1f} times the CPU seconds, {wall:.1f} times the time, {mb:.1f} times the memory.
 
 | model | CPU s | s | MB | official CPU s | s | MB |
 |---|---|---|---|---|---|---|

@@ -25,11 +25,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 import numpy as np
 from chromium import ChromiumPage
 from node import NodeProcess, TfjsFailure
 
 import tfport
+from compared_calls import ComparedCalls, differences
 from tfport.fix.certify.trials import Trial, TrialBuilder
 from tfport.fix.export import saved_with
 from tfport.fix.options import FixOptions
@@ -45,10 +48,9 @@ MOST_SECONDS_OF_MODEL = 1200
 MOST_TRIALS = 10
 BACKENDS = ("wasm", "cpu", "older", "webgl")
 """`older` is a release before, on wasm or cpu."""
-RTOL, ATOL = 1e-3, 1e-4
-WRITTEN, REFUSED, WRONG, FAILED = "written", "refused", "wrong", "failed"
-Call = tuple[dict[str, Any], dict[str, Any]]
-"""Inputs and the expected outputs, by the names of the signature."""
+WRITTEN, REFUSED, FAILED = "written", "refused", "failed"
+Call = tuple[Trial, dict[str, Any]]
+"""A trial and the expected outputs, by the names of the signature."""
 
 
 def trials(model: Model, signature: Signature) -> Iterator[Trial]:
@@ -72,27 +74,16 @@ def calls(source: Model, written: Model, name: str) -> list[Call]:
             outputs, again = answer(**trial.inputs), answer(**trial.inputs)
         except tfport.Error:
             continue
-        outputs = {key: output for key, output in outputs.items() if is_same(again[key], output)}
+        outputs = {
+            key: output
+            for key, output in outputs.items()
+            if not differences({key: again[key]}, {key: output})
+        }
         if outputs and all(np.size(output) for output in outputs.values()):
-            found.append((trial.inputs, outputs))
+            found.append((trial, outputs))
         if len(found) == MOST_TRIALS:
             break
     return found
-
-
-def is_same(ours: Any, theirs: Any) -> bool:
-    ours, theirs = np.asarray(ours), np.asarray(theirs)
-    if ours.shape != theirs.shape:
-        return False
-    if theirs.dtype.kind in "OSU":
-        return bool(ours.tolist() == theirs.tolist())
-    if theirs.dtype.kind in "iub":
-        return bool(np.array_equal(ours.astype(np.float64), theirs.astype(np.float64)))
-    kind = np.complex128 if theirs.dtype.kind == "c" else np.float64
-    a, b = ours.astype(kind), theirs.astype(kind)
-    finite = np.abs(b[np.isfinite(b)])
-    scale = float(finite.max()) if finite.size else 0.0
-    return bool(np.allclose(a, b, rtol=RTOL, atol=max(ATOL, RTOL * scale / 10), equal_nan=True))
 
 
 def backends(written: Model, asked: Sequence[str] = BACKENDS) -> Iterator[tuple[str, str]]:
@@ -112,6 +103,7 @@ def answered(
     file: Path,
     written: Signature,
     known: list[Call],
+    compared: ComparedCalls,
     *,
     layers: bool = False,
 ) -> str:
@@ -119,36 +111,26 @@ def answered(
     start, done = time.monotonic(), 0
     names = [name for name in known[0][1] if name in written.outputs] or list(written.outputs)
     try:
-        for inputs, expected in known:
+        for trial, expected in known:
             if done and time.monotonic() - start > MOST_SECONDS_OF_BACKEND:
                 break
             feeds = {
                 written.inputs[k].tensors[0].partition(":")[0]: v
-                for k, v in inputs.items()
+                for k, v in trial.inputs.items()
                 if k in written.inputs
             }
             fetches = [written.outputs[name].tensors[0] for name in names]
             if layers:
-                feeds, fetches = inputs, names
+                feeds, fetches = trial.inputs, names
             outputs, _ = runtime.run(file, feeds, fetches, layers=layers)
-            for name, output in zip(names, outputs, strict=True):
-                if not is_same(output, expected[name]):
-                    return f"{WRONG}: input {done + 1}, `{name}`{_distance(output, expected[name])}"
+            wanted = {name: expected[name] for name in names}
             done += 1
+            compared.add(trial, dict(zip(names, outputs, strict=True)), wanted, f"input {done}")
     except TfjsFailure as failure:
         return f"{FAILED}: input {done + 1}: {str(failure)[:200]}"
     finally:
         runtime.close()
-    return f"same, {done} inputs"
-
-
-def _distance(ours: Any, theirs: Any) -> str:
-    ours, theirs = np.asarray(ours), np.asarray(theirs)
-    if ours.shape != theirs.shape or theirs.dtype.kind not in "fiu":
-        return f" {ours.shape} {theirs.shape}"
-    with np.errstate(invalid="ignore"):
-        far = np.nanmax(np.abs(ours.astype(float) - theirs.astype(float)))
-    return f", {far:.3g} of {np.nanmax(np.abs(theirs)):.3g}"
+    return compared.wrong() or f"same, {done} inputs"
 
 
 def measured(command: list[str], most_seconds: float = MOST_SECONDS) -> tuple[int, str, dict[str, float]]:
@@ -208,7 +190,10 @@ def one(source: str, official: str | None, asked: Sequence[str]) -> Iterator[dic
             browser = backend == "webgl"
             runtime = ChromiumPage(version, backend, folder) if browser else NodeProcess(version, backend)
             (ours,) = copy.signatures.values()
-            record[f"{version} {backend}"] = answered(runtime, folder / "model/model.json", ours, known)
+            compared = ComparedCalls(model, signature)
+            record[f"{version} {backend}"] = answered(
+                runtime, folder / "model/model.json", ours, known, compared
+            )
             yield record
         yield record
 
@@ -220,7 +205,8 @@ def as_layers(source: str, out: Path, model: Model, signature: str) -> dict[str,
         known = calls(model, model, signature)
         node = NodeProcess(NEWEST)
         described = model.signatures[signature]
-        record[NEWEST] = answered(node, out / "model.json", described, known, layers=True)
+        compared = ComparedCalls(model, signature)
+        record[NEWEST] = answered(node, out / "model.json", described, known, compared, layers=True)
     return record
 
 
@@ -253,7 +239,8 @@ def by_first_backend(
     version, backend = next(backends(written), (NEWEST, "cpu"))
     if not known or backend == "webgl":
         return "not compared"
-    said = answered(NodeProcess(version, backend), folder / name / "model.json", theirs, known)
+    compared = ComparedCalls(source, signature)
+    said = answered(NodeProcess(version, backend), folder / name / "model.json", theirs, known, compared)
     return f"{version} {backend}: {said}"
 
 

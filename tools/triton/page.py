@@ -21,10 +21,10 @@ the package nvidia-pytriton 0.7.0. It was called over HTTP and gRPC with up to t
 answers compared with tfport's; a model with batches was then called with 16 examples at once, one per request.
 `tools/triton/trial.py` records this, `tools/triton/page.py` writes this page.
 
-The package has the Python backend, and no ONNX Runtime backend. A model for ONNX Runtime was loaded as it was
-written: the server reads its configuration and says only that the backend is missing. Then it was loaded with the
-same configuration in the Python backend, with a file that calls ONNX Runtime on `model.onnx`. Whether the
-ONNX Runtime backend itself takes it was not tried.
+The package has the Python backend but no ONNX Runtime backend. A model for ONNX Runtime was first loaded as
+written: the server reads its configuration, and says only that the backend is missing. It was then loaded
+with the same configuration in the Python backend, with a file that calls ONNX Runtime on `model.onnx`.
+Whether the ONNX Runtime backend itself accepts it was not tried.
 
 """
 DRAWN = """Drawn by `trial.py 20261141 30` before any of them was tried (with all signatures: {models}). In the first run,

@@ -20,7 +20,7 @@ import random
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -38,23 +38,14 @@ from tritonclient.utils import InferenceServerException, np_to_triton_dtype
 
 import real_models
 import tfport
-from tfport.fix.certify.compare import Tolerance
-from tfport.fix.certify.model_pair import both_sides
-from tfport.fix.certify.outcomes import OutcomeComparer
-from tfport.fix.certify.runners import OwnSession, TrialOutcome
-from tfport.fix.certify.trial_plan import TrialPlan
-from tfport.fix.certify.trials import Trial, nudged_trial
-from tfport.fix.certify.verification import ALIKE, Verification
+from compared_calls import ComparedCalls, differences
 from tfport.fix.export import saved_with
 from tfport.fix.lite.input_ranks import with_known_ranks
 from tfport.fix.options import UNCHANGED, FixOptions
 from tfport.fix.signature_changes import with_signature_changes
 from tfport.graph.model import Model
-from tfport.runtime.engines.rounded_model import RoundedRuntime
-from tfport.startup.dataclass import replace
 
 MOST_SECONDS, MOST_CALLS, MOST_OF_A_PACKAGE, AT_ONCE = 600, 10, 2, 16
-RTOL, ATOL = 1e-3, 1e-4
 ONNX_IN_PYTHON = """
 import os
 import numpy as np
@@ -169,7 +160,7 @@ def config_problems(folder: Path) -> Iterator[str]:
 def called(server: TritonServer, name: str, model: Model, signature: str, batch: int) -> dict[str, Any]:
     """What became of the calls."""
     answer = tfport.Session(model).signature(signature)
-    count, refused, last, calls = 0, 0, None, Calls(model, signature)
+    count, refused, last, calls = 0, 0, None, ComparedCalls(model, signature)
     for trial in calls.trials():
         for client, kind in ((server.http, tritonclient.http), (server.grpc, tritonclient.grpc)):
             try:
@@ -220,44 +211,6 @@ def at_once(server: TritonServer, name: str, inputs: Arrays, expected: Arrays) -
     return f"wrong: {wrong[0]}" if wrong else f"same, {len(chosen)} requests; {ran} in all"
 
 
-class Calls:
-    """The trials of a signature, with the answers of the server and of tfport."""
-
-    def __init__(self, model: Model, signature: str) -> None:
-        self._side, _ = both_sides(model, model, [signature], ())
-        self._signature = signature
-        self._called: list[tuple[Trial, Arrays, Arrays]] = []
-        self._first_wrong = ""
-
-    def trials(self) -> Iterator[Trial]:
-        """Finite inputs that the model accepts, or the first of those that it refuses."""
-        session = OwnSession(self._side, None)
-        plan = TrialPlan(self._side, session.ask, [], Verification([self._signature]), session.words())
-        for trial, _ in plan.trials():
-            if trial.finite and trial.inputs:
-                yield trial
-
-    def add(self, trial: Trial, outputs: Arrays, expected: Arrays, call: str) -> None:
-        self._called.append((replace(trial, name=call), outputs, expected))
-        if not self._first_wrong and (different := differences(outputs, expected)):
-            self._first_wrong = f"{call}: wrong: {different}"
-
-    def wrong(self) -> str:
-        """The first call whose answers differ, unless they do by rounding errors that the model amplifies."""
-        if not self._first_wrong:
-            return ""
-        verification = Verification([self._signature])
-        comparer = OutcomeComparer(verification, Tolerance(rtol=RTOL, part=ATOL))
-        trials, outputs, expected = zip(*self._called, strict=True)
-        sides = [[TrialOutcome(each) for each in side] for side in (expected, outputs)]
-        comparer.compare("server", "tfport", trials, sides[0], [sides[1]], lambda _: [], self._rounded)
-        return "" if verification.verdict == ALIKE else self._first_wrong
-
-    def _rounded(self, number: int, trials: Sequence[Trial]) -> list[TrialOutcome]:
-        session = OwnSession(self._side, None, RoundedRuntime(number))
-        return [session.ask(nudged_trial(trial, number)) for trial in trials]
-
-
 def reshaped(client: Any, name: str) -> set[str]:
     """The tensors without sizes of their own, which have one for clients."""
     config = client.get_model_config(name)
@@ -281,27 +234,6 @@ def asked(client: Any, kind: Any, name: str, inputs: Mapping[str, Any]) -> Array
     )
     arrays = {output["name"]: got.as_numpy(output["name"]) for output in listed}
     return {key: array[..., 0] if key in longer else array for key, array in arrays.items()}
-
-
-def differences(outputs: Arrays, expected: Arrays) -> str:
-    if set(outputs) != set(expected):
-        return f"outputs {sorted(outputs)}, not {sorted(expected)}"
-    for name, value in expected.items():
-        ours, theirs = np.asarray(outputs[name]), np.asarray(value)
-        ours = ours.reshape(()) if not theirs.ndim and ours.shape == (1,) else ours  # Triton has no scalars
-        if ours.shape != theirs.shape:
-            return f"`{name}` is {ours.shape}, not {theirs.shape}"
-        if theirs.dtype.kind in "OSU":
-            same = ours.tolist() == theirs.tolist()
-        elif theirs.dtype.kind in "iub":
-            same = np.array_equal(ours, theirs)
-        else:
-            a, b = ours.astype(float), theirs.astype(float)
-            scale = max((float(np.abs(b[np.isfinite(b)]).max(initial=0.0)), 0.0))
-            same = np.allclose(a, b, rtol=RTOL, atol=max(ATOL, RTOL * scale / 10), equal_nan=True)
-        if not same:
-            return f"`{name}`"
-    return ""
 
 
 def main() -> None:

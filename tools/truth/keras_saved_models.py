@@ -234,28 +234,28 @@ def compared(row, target: str, facts) -> dict[str, object]:
 
 INTRODUCTION = """# Keras SavedModels as Keras files
 
-What `tfport fix SAVED_MODEL --for RELEASE -o model.keras` (or `model.h5`) writes, loaded by the real release,
-on ten inputs each (fewer where a model takes fewer). Real TensorFlow answers for the original.
-*equal*: within 1e-4 relative, exact for integers and strings (0.02 for models that compute in 16 bits).
-*refused*: `fix` says why and writes nothing. `tools/truth/keras_saved_models.py` makes this page;
+The files that `tfport fix SAVED_MODEL --for RELEASE -o model.keras` (or `model.h5`) writes, loaded by the
+real release and run on ten inputs each (fewer if a model takes fewer). Real TensorFlow answers for the
+original. *equal*: within 1e-4 relative, exact for integers and strings (0.02 for models that compute in 16
+bits). *refused*: `fix` says why and writes nothing. `tools/truth/keras_saved_models.py` makes this page;
 `tests/truth/keras_saved_models.json` has every row.
 
 *compile*: files with the arguments of `compile`, loaded with them and evaluated by the release. *equal*: the
-loss and the metrics are those that Keras 2.15 gives for the SavedModel (0.1%). *loads*: only the file was
-evaluated. *not evaluated*: the labels that were tried did not fit, or what is written was
-mended since and not tried again. *left out*: compiled models whose file is not.
-Those that *differ* have the same loss, which TensorFlow 2.3 computes otherwise: later releases take what is
-before the sigmoid of the last layer, also for a sparse cross entropy.
+loss and the metrics equal those that Keras 2.15 gives for the SavedModel (within 0.1%). *loads*: only the
+file was evaluated. *not evaluated*: the labels that were tried did not fit, or the file has been corrected
+since and was not tried again. *left out*: the model is compiled but its file is not. Those that *differ*
+have the same loss, which TensorFlow 2.3 computes differently: later releases use the values before the last
+layer's sigmoid, even for a sparse cross entropy.
 
-The public models are in public repositories that have a `keras_metadata.pb`, taken without a look at what is
-inside, at most three of a repository; those with files of several megabytes could not be had, and four were
-left out: one as it is slow to answer, three that were not tried. Of them, 19 of different repositories were
-written as `.h5` and answered by Keras 3 on TensorFlow: two that had failed, the others drawn at random.
-The other public models came later: those of 24 repositories drawn at random, of which eleven had all their
-files (one of them damaged: TensorFlow does not load it either), and the 15 Keras SavedModels in packages of
-`tools/real_models.py`, eleven of which have classes or code of their own.
-The others were made for this page by the release: layers of the usual families, nested and shared models,
-vocabularies, mixed precision, operators on tensors.
+The public models come from public repositories that have a `keras_metadata.pb`. They were taken without
+looking inside, at most three per repository; models with files of several megabytes could not be obtained,
+and four were left out: one because it is slow to answer, and three that were not tried. Of these, 19 from
+different repositories were written as `.h5` and answered by Keras 3 on TensorFlow: two that had failed, and
+others drawn at random. The other public models came later: those from 24 repositories drawn at random, of
+which eleven had all their files (one of them damaged: TensorFlow does not load it either), and the 15 Keras
+SavedModels in packages of `tools/real_models.py`, eleven of which have their own classes or code. The
+remaining models were made for this page by the release: layers of the usual families, nested and shared
+models, vocabularies, mixed precision, operators on tensors.
 
 | SavedModels → target | answered by | models | equal | refused | does not load | wrong | compile |
 |---|---|---|---|---|---|---|---|
@@ -264,9 +264,9 @@ vocabularies, mixed precision, operators on tensors.
 TORCH_INTRODUCTION = """
 ## Weights in PyTorch
 
-What `tfport export MODEL -o weights.safetensors --layout torch` writes, loaded into the modules of the real
-PyTorch: the largest difference between their answer and that of Keras. Exported SavedModels of Keras 3 have
-no layers: the ops that read a weight decide there, and gates of GRUs and heads of attention stay as they are.
+The weights that `tfport export MODEL -o weights.safetensors --layout torch` writes, loaded into real PyTorch
+modules: the largest difference between their answer and Keras's. Exported Keras 3 SavedModels have no
+layers, so the ops that read a weight decide its layout, and GRU gates and attention heads stay unchanged.
 `tools/truth/torch_layout.py` asks; `tests/truth/torch_layout.json` has the numbers.
 
 """

@@ -26,6 +26,6 @@ test("an edge that is not routed has a stub at each end that knows the other one
   const stub = scene!.stubs.find(({ block, way }) => way === "out" && block.title === name(0))!;
   const [end, ...others] = farEnds(stub, scene!.byKey);
   assert.deepEqual([end?.subtitle, others], [name(LENGTH - 1), []]);
-  assert.equal(describeStub(stub, scene!.byKey), `to ${name(LENGTH - 1)}; a click leads there`);
+  assert.equal(describeStub(stub, scene!.byKey), `to ${name(LENGTH - 1)}; click to go there`);
   assert(stub.y > stub.block.y + stub.block.height && stub.x < stub.block.x + stub.block.width);
 });

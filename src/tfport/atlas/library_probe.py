@@ -47,7 +47,7 @@ def main(out: Path) -> None:
         if not in_a_fork(lambda: add_library(tf, before, path, out / str(number))):  # noqa: B023
             refused[name] = "it does not load"
     answers = {"version": tf.TF_Version().decode(), "refused": refused}
-    (out / "answers.json").write_text(json.dumps(answers))
+    (out / "answers.json").write_text(json.dumps(answers), encoding="utf-8")
 
 
 def limit(seconds: int, size: int) -> None:

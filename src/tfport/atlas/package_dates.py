@@ -138,6 +138,6 @@ def numpy_with(number: str, value: str) -> list[str]:
 
 @cache
 def _record() -> dict[str, Any]:
-    text = Path(__file__).with_name("package_dates.json").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("package_dates.json").read_text("utf-8")
     record: dict[str, Any] = json.loads(text)
     return record

@@ -115,7 +115,7 @@ def _contains(versions: str, version: str) -> bool:
 
 @cache
 def _record() -> dict[str, Any]:
-    text = Path(__file__).with_name("package_versions.json").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("package_versions.json").read_text("utf-8")
     record: dict[str, Any] = json.loads(text)
     return record
 

@@ -11,13 +11,12 @@ import json
 import os
 import platform
 import re
-import signal
 import subprocess
 import sys
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
 from typing import TypeVar
@@ -34,6 +33,7 @@ from tfport.formats.files import reason
 from tfport.formats.output import new_path
 from tfport.formats.proto.graph_pb2 import OpList
 from tfport.formats.proto.kernel_pb2 import KernelList
+from tfport.operating_system import how_ended, kill_group, process_group
 from tfport.startup.dataclass import dataclass, field
 
 M = TypeVar("M", bound=Message)
@@ -200,7 +200,7 @@ def _probe(libraries: TensorFlowLibraries, out: Path) -> dict[str, object]:
     environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
     with resources.as_file(resources.files("tfport.atlas") / "library_probe.py") as probe:
         process = subprocess.Popen(
-            [sys.executable, "-I", str(probe), str(out)], env=environment, start_new_session=True,
+            [sys.executable, "-I", str(probe), str(out)], env=environment, **process_group(),
             stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
         )  # fmt: skip
         try:
@@ -211,14 +211,13 @@ def _probe(libraries: TensorFlowLibraries, out: Path) -> dict[str, object]:
             _kill(process)
     if process.returncode or not (out / "answers.json").exists():
         raise Error(f"{libraries.where}: cannot be recorded: {_last_line(log, process.returncode)}")
-    answers: dict[str, object] = json.loads((out / "answers.json").read_text())
+    answers: dict[str, object] = json.loads((out / "answers.json").read_text("utf-8"))
     return answers
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
     """Kill the process and its children."""
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
+    kill_group(process)
     process.communicate()
 
 
@@ -226,7 +225,7 @@ def _last_line(log: bytes, code: int) -> str:
     """Return the last line of the log, or the signal that ended the process."""
     lines = [line for line in log.decode(errors="replace").splitlines() if line.strip()]
     if code < 0:
-        return f"loading it crashes the process ({signal.Signals(-code).name})"
+        return f"loading it crashes the process ({how_ended(code).rpartition(' ')[2]})"
     return lines[-1].strip() if lines else "no error message"
 
 

@@ -5,15 +5,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from importlib.metadata import version
 
 from tfport.audit.database import AuditDatabase
 from tfport.audit.examine import AuditQuestions
+from tfport.audit.ray_cluster import examine_on_ray
 from tfport.audit.store import ModelFolder, folders_of
 from tfport.audit.workers import Examiners, WorkerLimits
 from tfport.formats.remote import is_address
+from tfport.operating_system import processors
 from tfport.startup.dataclass import dataclass
 
 REMOTE_WORKERS = 2
@@ -39,8 +41,9 @@ def audit_store(
     database: AuditDatabase,
     limits: WorkerLimits,
     progress: Callable[[AuditProgress], None] = lambda progress: None,
+    ray: str = "",
 ) -> None:
-    """Examine every model of the stores that the database does not have yet."""
+    """Examine every model of the stores that the database does not have yet; `ray` is a cluster's address."""
     targets = [target.requirement for target in questions.targets()]  # an unknown target is one error
     database.begin(_asked(questions, targets), stores, targets)
     for listed in database.add_folders(_every_folder(stores)):
@@ -48,8 +51,12 @@ def audit_store(
             progress(AuditProgress(listed))
     total, pending = database.counts
     models = 0
-    with Examiners(questions, limits) as examiners:
-        for done, (folder, rows) in enumerate(examiners.examine(database.pending()), 1):
+    with ExitStack() as stack:
+        if ray:
+            examined = examine_on_ray(ray, questions, limits, database.pending())
+        else:
+            examined = stack.enter_context(Examiners(questions, limits)).examine(database.pending())
+        for done, (folder, rows) in enumerate(examined, 1):
             database.finish(folder, rows)
             models += len(rows)
             progress(AuditProgress(total, done, pending, models))
@@ -69,5 +76,5 @@ def _asked(questions: AuditQuestions, targets: Sequence[str]) -> str:
 
 def usual_workers(stores: Sequence[str]) -> int:
     """The number of workers if the user names none."""
-    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return processors * REMOTE_WORKERS if any(map(is_address, stores)) else processors
+    available = processors()
+    return available * REMOTE_WORKERS if any(map(is_address, stores)) else available

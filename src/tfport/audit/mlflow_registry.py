@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tfport.errors import Error, UnreadableFile
+from tfport.errors import Error
+from tfport.extras import optional_module
 from tfport.startup.dataclass import dataclass
 
 PAGE = 1000
@@ -28,11 +29,9 @@ class RegisteredVersion:
 
 def registered_versions(wanted: str, store: str) -> Iterator[RegisteredVersion]:
     """The versions that `NAME`, `NAME/VERSION`, `NAME@ALIAS` or nothing means; messages name `store`."""
-    try:
-        from mlflow import MlflowClient
-        from mlflow.exceptions import MlflowException
-    except ImportError:
-        raise UnreadableFile(f"{store}: an MLflow registry needs mlflow: pip install mlflow-skinny") from None
+    MlflowClient = optional_module("mlflow", f"{store}: an MLflow registry").MlflowClient
+    from mlflow.exceptions import MlflowException
+
     client = MlflowClient()
     try:
         for v in _versions(client, wanted.strip("/")):

@@ -9,7 +9,7 @@ import os
 from typing import Any
 
 from tfport.audit.database import AuditDatabase
-from tfport.errors import Error
+from tfport.extras import optional_module
 
 PARQUET = ".parquet"
 ROWS = 10_000
@@ -32,10 +32,7 @@ def database_beside(output: str) -> str:
 
 def check_pyarrow(output: str) -> None:
     """Raise an error if Parquet cannot be written."""
-    try:
-        import pyarrow.parquet  # noqa: F401
-    except ImportError:
-        raise Error(f"{output}: Parquet needs pyarrow: pip install pyarrow") from None
+    optional_module("pyarrow.parquet", f"{output}: Parquet")
 
 
 def write_parquet(database: AuditDatabase, path: str) -> None:

@@ -11,7 +11,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -21,6 +21,7 @@ from tfport.audit.examine import STOPPED, UNREADABLE, AuditQuestions, Row, exami
 from tfport.audit.staging import staged
 from tfport.audit.store import ModelFolder, name_and_version
 from tfport.errors import Error
+from tfport.operating_system import KILLED, how_ended, interrupts_blocked, resident_memory
 from tfport.startup.dataclass import dataclass, field
 
 BEGIN, ROW, DONE = "begin", "row", "done"
@@ -148,7 +149,7 @@ class _Worker:
         self.process: BaseProcess = SPAWN.Process(
             target=_examine_until_closed, args=(inner, questions, limits.memory), daemon=True
         )
-        with _interrupts_blocked():  # it ends with this process, without messages of its own
+        with interrupts_blocked():  # it ends with this process, without messages of its own
             self.process.start()
         inner.close()
         self.task: FolderTask | None = None
@@ -169,31 +170,18 @@ class _Worker:
     def why_ended(self) -> str:
         self.process.join(timeout=5)
         code = self.process.exitcode or 0
-        if code == -signal.SIGKILL:
+        if code == KILLED:
             return "its process was killed, possibly for lack of memory"
         if code == NO_MEMORY:
             return "needs more memory than --memory allows"
         if code == DEFECT:
             return "tfport failed; please report the message above"
-        named = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-        return f"its process ended with {named}, possibly at the memory limit (--memory)"
+        return f"its process ended ({how_ended(code)}), possibly at the memory limit (--memory)"
 
     def stop(self) -> None:
         self.connection.close()
         self.process.kill()
         self.process.join()
-
-
-@contextmanager
-def _interrupts_blocked() -> Iterator[None]:
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
-        yield
-        return
-    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
 
 
 # What runs in a worker.
@@ -227,7 +215,7 @@ def _examine_folders(connection: Connection, questions: AuditQuestions, memory: 
         folder, without = connection.recv()
         for row in _rows(folder, without, questions, lambda path: send((BEGIN, path))):
             send((ROW, row))
-        send((DONE, _memory_in_use() > min(memory // 2, LARGEST_IDLE)))
+        send((DONE, resident_memory() > min(memory // 2, LARGEST_IDLE)))
 
 
 def _rows(
@@ -253,11 +241,3 @@ def _limit_memory(size: int) -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (size, size))
     except (ImportError, ValueError, OSError):  # not supported on this system: only time is limited
         pass
-
-
-def _memory_in_use() -> int:
-    try:
-        with open("/proc/self/statm") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError):
-        return 0

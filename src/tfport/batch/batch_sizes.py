@@ -5,7 +5,9 @@
     with sizes.measured(rows): call()
 
 Sizes double as long as a row takes less time in a larger call and the memory of a call stays within the
-bound. The memory is the growth of the process at its peak, where the system says so (Linux).
+bound. Time is processor time: on a machine with other work, wall time says little, and one interrupted call
+would keep a job at small calls. Wall time counts if calls wait for a GPU or a server. Memory is the growth of
+the process at its peak, where the system says so (Linux).
 """
 
 from __future__ import annotations
@@ -33,8 +35,9 @@ _PEAK = Path("/proc/self/clear_refs")
 class BatchSizes:
     """The size of the next call."""
 
-    def __init__(self, max_bytes: int = 0, rows: int = 0, share: int = 1) -> None:
-        """`rows`: a fixed size. `share`: processes that use the memory of this machine together."""
+    def __init__(self, max_bytes: int = 0, rows: int = 0, share: int = 1, *, waits: bool = False) -> None:
+        """`rows`: a fixed size. `share`: processes that share the memory. `waits`: for a GPU or a server."""
+        self._clock = time.perf_counter if waits else time.process_time
         self.max_bytes = max_bytes or min(MOST_BYTES, (available_bytes() or MOST_BYTES) // SHARE) // max(
             share, 1
         )
@@ -52,9 +55,9 @@ class BatchSizes:
         if self.is_decided:
             yield
             return
-        before, started = reset_peak(), time.perf_counter()
+        before, started = reset_peak(), self._clock()
         yield
-        self._note(rows, time.perf_counter() - started, peak_bytes() - before if before else 0)
+        self._note(rows, self._clock() - started, peak_bytes() - before if before else 0)
 
     def _note(self, rows: int, seconds: float, grown: int) -> None:
         if self._is_cold:  # the first call makes the plan
@@ -88,7 +91,7 @@ class BatchSizes:
 def reset_peak() -> int:
     """Begin to measure the peak of this process; return its memory now, 0 where that is unknown."""
     with suppress(OSError):
-        _PEAK.write_text("5")
+        _PEAK.write_text("5", encoding="utf-8")
         return _field("VmRSS")
     return 0
 
@@ -98,7 +101,7 @@ def peak_bytes() -> int:
 
 
 def _field(name: str) -> int:
-    for line in _MEMORY.read_text().splitlines():
+    for line in _MEMORY.read_text("utf-8").splitlines():
         if line.startswith(name):
             return int(line.split()[1]) << 10
     return 0
@@ -108,11 +111,14 @@ def available_bytes() -> int:
     """The memory that this machine, or this container, has left; 0 where that is unknown."""
     left = []
     with suppress(OSError, ValueError, IndexError):
-        lines = Path("/proc/meminfo").read_text().splitlines()
+        lines = Path("/proc/meminfo").read_text("utf-8").splitlines()
         left += [int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable")]
     with suppress(OSError, ValueError):
         group = Path("/sys/fs/cgroup")
-        left.append(int((group / "memory.max").read_text()) - int((group / "memory.current").read_text()))
+        left.append(
+            int((group / "memory.max").read_text("utf-8"))
+            - int((group / "memory.current").read_text("utf-8"))
+        )
     if not left:
         with suppress(OSError, ValueError):
             left.append(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))

@@ -246,7 +246,8 @@ def missing_columns(
     inputs = ", ".join(f"{name} ({specs[name].dtype} {specs[name].shape})" for name in wanted)
     many = "columns" if len(missing) > 1 else "column"
     return Error(
-        f"no {many} {names}; columns: {present}; inputs: {inputs}; name them with columns={{input: column}}"
+        f"no {many} {names}; columns: {present}; inputs: {inputs}; "
+        "name them with columns={input: column} (--column)"
     )
 
 

@@ -68,9 +68,9 @@ def open_manifest(folder: Path, job: Mapping[str, Any]) -> JobManifest:
     except OSError as error:
         raise UnreadableFile(f"{path}: {reason(error)}") from None
     except ValueError as error:
-        raise UnreadableFile(f"{path}: not a manifest of a job: {error}") from None
+        raise UnreadableFile(f"{path}: not a job manifest: {error}") from None
     if not isinstance(content, dict) or content.get("version") != VERSION:
-        raise UnreadableFile(f"{path}: not a manifest of a job, or one of another version")
+        raise UnreadableFile(f"{path}: not a job manifest, or one from another version")
     _check_same(folder, described, content)
     return JobManifest(folder, described, content["parts"], content["complete"])
 

@@ -31,7 +31,9 @@ class OutputColumn:
 
     def __init__(self, name: str, spec: TensorSpec, *, binary: bool) -> None:
         if spec.form != "dense":
-            raise Error(f"output `{name}` is {spec.form}, which has no column; choose others with outputs=")
+            raise Error(
+                f"output `{name}` is {spec.form}, which has no column; choose others with outputs= (--result)"
+            )
         self.name, self.spec = name, spec
         self.element = _element(name, spec.dtype.base, binary or name.endswith(BYTES))
         self.rank: int | None = None
@@ -50,7 +52,8 @@ class OutputColumn:
         self.rank = len(dims) - self.has_rows
         if self.rank < 0:
             raise Error(
-                f"output `{self.name}` is one number, not one value for each row; choose others with outputs="
+                f"output `{self.name}` is one number, not one value for each row; "
+                "choose others with outputs= (--result)"
             )
 
     @property
@@ -102,7 +105,8 @@ class OutputColumn:
                 texts.append(value.decode())
             except UnicodeDecodeError:
                 texts.append(None)
-                why = f"output `{self.name}` is not UTF-8 text; ask for bytes with binary=[{self.name!r}]"
+                hint = f"ask for bytes with binary=[{self.name!r}] (--binary)"
+                why = f"output `{self.name}` is not UTF-8 text; {hint}"
                 errors.setdefault(int(rows[index // per_row]), why)
         return pa.array(texts, pa.string())
 
@@ -120,5 +124,5 @@ def _element(name: str, dtype: DType, binary: bool) -> pa.DataType:
         return pa.from_numpy_dtype(dtype.numpy)
     except (KeyError, pa.ArrowNotImplementedError):
         raise Error(
-            f"output `{name}` is {dtype}, which no column can hold; choose others with outputs="
+            f"output `{name}` is {dtype}, which no column can hold; choose others with outputs= (--result)"
         ) from None

@@ -22,15 +22,24 @@ import numpy as np
 import pyarrow as pa
 
 from tfport.batch.batch_sizes import BatchSizes
-from tfport.batch.input_columns import InputColumn, InputRows, RowErrors, element_type, missing_columns
+from tfport.batch.input_columns import (
+    InputColumn,
+    InputRows,
+    RowErrors,
+    element_type,
+    missing_columns,
+    nested_lists,
+)
 from tfport.batch.output_columns import OutputColumn
+from tfport.batch.remote_session import RemoteSession
 from tfport.batch.scoring_options import COLLECT, ERROR_COLUMN, FAIL, RowFailed, ScoringOptions
 from tfport.errors import Error, ResourceExhausted, RunFailed
-from tfport.formats.find import ModelSource
+from tfport.formats.find import ModelSource, find_model
+from tfport.frontends.load import load_any_model
 from tfport.graph.dtypes import STRING
 from tfport.graph.infer_shapes import infer_shapes
 from tfport.graph.model import Model
-from tfport.runtime.custom.registry import Registry
+from tfport.runtime.custom.registry import Registry, definitions_with, ready
 from tfport.runtime.engines.gpu.gpu_options import NO_GPU_OPTIONS, GpuOptions
 from tfport.runtime.feeds import as_array
 from tfport.runtime.select_signature import select_signature
@@ -64,17 +73,26 @@ class BatchScorer:
         self.options = options
         self.lock = threading.Lock()
         """For callers with several threads."""
-        self.session = Session(
-            model,
-            threads=options.threads,
-            engine=options.engine,
-            device=options.device,
-            gpu=gpu,
-            registry=registry,
-            cache=options.cache,
-        )
-        self.signature = signature = select_signature(self.session.model, options.signature, options.fetches)
-        self.sizes = BatchSizes(options.max_bytes, options.batch_rows, share)
+        self.session: Session | RemoteSession
+        if options.server:
+            self.model = _graph_of(model, registry)
+            self.signature = select_signature(self.model, options.signature, options.fetches)
+            self.session = RemoteSession(options.server, self.signature)
+        else:
+            self.session = Session(
+                model,
+                threads=options.threads,
+                engine=options.engine,
+                device=options.device,
+                gpu=gpu,
+                registry=registry,
+                cache=options.cache,
+            )
+            self.model = self.session.model
+            self.signature = select_signature(self.model, options.signature, options.fetches)
+        signature = self.signature
+        waits = bool(options.server) or options.device != "cpu"
+        self.sizes = BatchSizes(options.max_bytes, options.batch_rows, share, waits=waits)
         self._outputs = self._output_columns()
         self._fetches = [signature.outputs[column.name].tensors[0] for column in self._outputs]
         self._constants = self._constant_feeds(constants)
@@ -93,7 +111,7 @@ class BatchScorer:
         names = asked or tuple(outputs)
         specs = {name: outputs[name] for name in names}
         if any(spec.shape.dims is None for spec in specs.values()):
-            model, inferred = self.session.model, infer_shapes(self.session.model.graph)
+            model, inferred = self.model, infer_shapes(self.model.graph)
             for name, spec in specs.items():
                 ends = model.ends_of(replace(self.signature, outputs={name: spec}))
                 if spec.shape.dims is None and len(ends) == 1:
@@ -123,6 +141,18 @@ class BatchScorer:
         if not table.num_rows:
             return self.schema(table.schema).empty_table()
         return pa.Table.from_batches([self(batch) for batch in table.to_batches() if batch.num_rows])
+
+    def score_arrays(self, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        """The outputs for arrays by input, each with a row per row; a row that fails is an error."""
+        columns = {name: nested_lists(np.asarray(array)) for name, array in arrays.items()}
+        batch, errors = pa.RecordBatch.from_pydict(columns), RowErrors()
+        self.bind(batch.schema)
+        inputs = [column.read(batch, errors) for column in self._inputs]
+        self._refuse(errors)
+        pieces: Pieces = defaultdict(list)
+        for rows, takers in self._groups(inputs, errors, batch.num_rows):
+            self._score(rows, takers, pieces, errors)
+        return {name: np.concatenate([array for _, array in parts]) for name, parts in pieces.items()}
 
     def score(self, batch: pa.RecordBatch, known: RowErrors) -> tuple[pa.RecordBatch, RowErrors]:
         """Score the rows, except those that are known to be unreadable; also why rows failed."""
@@ -223,7 +253,9 @@ class BatchScorer:
             if name not in schema.names:
                 raise Error(f"keep: no column `{name}`; columns: {', '.join(schema.names)}")
             if name in produced:
-                raise Error(f"column `{name}` has the name of a result; name the columns to keep with keep=")
+                raise Error(
+                    f"column `{name}` has the name of a result; name the columns to keep with keep= (--keep)"
+                )
         return list(kept)
 
     def _refuse(self, errors: RowErrors) -> None:
@@ -312,7 +344,7 @@ class BatchScorer:
         if value.ndim - 1 != column.rank or len(value) != number:
             raise Error(
                 f"output `{column.name}` has shape {array.shape} for {count(number, 'row')}, "
-                "not one value for each; choose others with outputs="
+                "not one value for each; choose others with outputs= (--result)"
             )
         return value
 
@@ -326,6 +358,13 @@ class BatchScorer:
         if self.options.on_error == COLLECT:
             columns.append(pa.array([errors.get(row) for row in range(number)], pa.string()))
         return pa.RecordBatch.from_arrays(columns, schema=self.schema(batch.schema))
+
+
+def _graph_of(model: Model | ModelSource, registry: Registry | None) -> Model:
+    """The model, of which only the signatures are used: a server runs it."""
+    if isinstance(model, Model):
+        return model
+    return load_any_model(find_model(model), definitions_with(ready(registry)))
 
 
 def _take(values: InputRows, indices: NDArray[np.int64], start: int, end: int) -> NDArray[Any]:

@@ -9,6 +9,7 @@ of the input: a few batches are in flight, and one part is open.
 
 from __future__ import annotations
 
+import itertools
 import os
 import queue
 import threading
@@ -27,7 +28,7 @@ from tfport.batch.job_manifest import JobManifest, open_manifest
 from tfport.batch.part_writers import FORMATS, part_writer
 from tfport.batch.scorer import BatchScorer
 from tfport.batch.scoring_options import RowFailed
-from tfport.batch.scoring_workers import Scored, ScorerSetup, scored_by_workers
+from tfport.batch.scoring_workers import Scored, ScorerSetup, scored_by_workers, tried
 from tfport.errors import Error
 from tfport.formats.digests import model_digest, model_files
 from tfport.formats.files import reason
@@ -39,6 +40,8 @@ PART_ROWS = 100_000
 PART_BYTES = 256 << 20
 PART_SECONDS = 60.0
 """A part ends at the first of these: what is lost when a job is killed."""
+WORTH_WORKERS = 2.0
+"""Seconds of work that are left when workers are started: a process takes one to start."""
 STEPS = 10_000
 """Of the progress from 0 to 1."""
 Show = Callable[[str], None]
@@ -131,22 +134,18 @@ def _score(job: ScoringJob, files: Sequence[DataFile], manifest: JobManifest, sh
 def _scored(
     job: ScoringJob, scorer: BatchScorer, first: TablePart, rest: Iterator[TablePart]
 ) -> Iterator[tuple[TablePart, Scored | Error]]:
-    """The first part, which shows whether the table fits, is scored here; the rest where it is asked for."""
-    yield first, _tried(scorer, first)
-    workers = job.setup.workers
-    if workers > 1:
-        del scorer  # its memory is that of the workers now
-        yield from scored_by_workers(job.setup, rest, workers)
-        return
-    for part in _read_ahead(rest):
-        yield part, _tried(scorer, part)
-
-
-def _tried(scorer: BatchScorer, part: TablePart) -> Scored | Error:
-    try:
-        return scorer.score(part.batch, part.errors)
-    except RowFailed as error:
-        return RowFailed(error.row + part.row, error.why)
+    """The parts with their results. Workers are started once there is enough work for them."""
+    workers, done = job.setup.workers, 0.0
+    for part in itertools.chain([first], rest if workers > 1 else _read_ahead(rest)):
+        started = time.monotonic()
+        yield part, tried(scorer.score, part)
+        left = (time.monotonic() - started) * (1 - part.done) / max(part.done - done, 1e-9)
+        if workers > 1 and left > WORTH_WORKERS:
+            scored = scored_by_workers(job.setup, rest, workers, scorer)
+            del scorer
+            yield from scored
+            return
+        done = part.done
 
 
 def _named(

@@ -51,6 +51,8 @@ class ScoringOptions:
     threads: int | None = None
     engine: str = "onnxruntime"
     device: str = "cpu"
+    server: str = ""
+    """`HOST:PORT/MODEL` of a server that runs the model: processes that share a GPU ask one server."""
     cache: bool = True
     """Keep the prepared model in the folder for caches: all processes then map the same weights."""
 

@@ -212,6 +212,9 @@ def _ways_without(outputs: GraphOutputs, model: CheckedModel, finding: Finding, 
     contexts = [context for context, nodes in _contexts(model, finding) if context and nodes]
     if not contexts or any(context.signatures or context.loading for context in contexts):
         return []
+    fed = {name.partition(":")[0] for name in outputs.feeds}
+    if any(node.name in fed for node in finding.nodes):  # not run, but the graph without it has no input
+        return []
     is_placement = finding.when().stages(loader.path, loader.target)[MAIN_GRAPH] == FIRST
     pruned = [PLACE_PRUNED] if is_placement and loader.name == PYTHON else []
     return [extraction_advice(outputs, loader.target), *pruned]

@@ -131,7 +131,7 @@ OTHER_ANSWERS = (
     # not supported before 1.8
     KernelLimit("Cast", _shortens_others, "", first="1.8", until="1.11", about="bfloat16", cause=CUT_OFF),
     KernelLimit("Const", _listed_bfloat16, "", until="1.5", about="bfloat16",
-                cause="the release reads another list than the one that is written, and finds zeros"),
+                cause="the release does not read the list that is written, but another one, and finds zeros"),
     KernelLimit("Sin", _large_angles, "", until="1.14", about="large angles", cause=WRONG_ANGLES),
     # right in 1.5 to 1.12
     KernelLimit("Cos", _large_angles, "", until="1.5", about="large angles", cause=WRONG_ANGLES),

@@ -43,9 +43,10 @@ class NearestReleases:
             return [f"use stock {self.stock.requirement}, which runs the model: {self._lacks()}"]
         if not self.releases:
             return []
-        converts = self.releases[0].kind == CONVERTER_KIND
-        which = "that converts the model" if converts else "on which the model runs"
-        return [f"use {' or '.join(release.requirement for release in self.releases)}, the nearest {which}"]
+        verb = "convert" if self.releases[0].kind == CONVERTER_KIND else "run"
+        which = f"release that {verb}s" if len(self.releases) == 1 else f"releases that {verb}"
+        names = " or ".join(release.requirement for release in self.releases)
+        return [f"use {names}, the nearest {which} the model"]
 
     def _lacks(self) -> str:
         more = len(self.lacking) - MOST_OPS

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tfport.atlas.target import Target
-from tfport.atlas.tfjs.releases import WRONG, TfjsSource
+from tfport.atlas.tfjs.releases import TfjsSource
 from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.tfjs_models import (
     TfjsBrokenOp,
     TfjsFinding,
     TfjsMissingKernel,
+    TfjsNumberForNan,
     TfjsUnknownOp,
     TfjsUnsupportedNode,
 )
@@ -52,16 +53,23 @@ def tfjs_findings(model: CheckedModel, target: Target) -> Iterator[TfjsFinding]:
         for node in model.needed_nodes()
         if node.op not in CONVERTED and not is_engine_with_function(node)
     ]
-    for unsupported in (*_structure(nodes), *_sizes(nodes, source)):
-        unsupported.signatures = sorted(model.signatures)
-        yield unsupported.on_target(target)
+    for finding in (*_structure(nodes), *_sizes(nodes, source), *_numbers_for_nan(nodes, source)):
+        finding.signatures = sorted(model.signatures)
+        yield finding.on_target(target)
     for usage in usages(nodes):
-        for finding in _problems(usage, source, target, resolver):
-            if finding.message not in seen:
-                seen.add(finding.message)
-                finding.nodes = list(usage.nodes)
-                finding.signatures = sorted(model.signatures)
-                yield finding
+        for problem in _problems(usage, source, target, resolver):
+            if problem.message not in seen:
+                seen.add(problem.message)
+                problem.nodes = list(usage.nodes)
+                problem.signatures = sorted(model.signatures)
+                yield problem
+
+
+def _numbers_for_nan(nodes: Sequence[Node], source: TfjsSource) -> Iterator[TfjsNumberForNan]:
+    comparing = [node for node in nodes if node.op in source.numbers_for_nan()]
+    if comparing:
+        ops = sorted({node.op for node in comparing})
+        yield TfjsNumberForNan(op=", ".join(ops), nodes=comparing)
 
 
 BOXES = "NonMaxSuppression"
@@ -153,7 +161,7 @@ def _problems(usage: Usage, source: TfjsSource, target: Target, resolver: Resolv
     if not source.knows(op):
         yield TfjsUnknownOp(op=op, on=target)
     elif problem := source.problem(op):
-        yield TfjsBrokenOp(op=op, on=target, problem="" if problem == WRONG else problem)
+        yield TfjsBrokenOp(op=op, on=target, problem=problem)
     elif missing := source.missing_kernels(op):
         yield TfjsMissingKernel(op=op, on=target, kernel=missing[0], backend=source.backend)
     else:

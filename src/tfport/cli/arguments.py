@@ -46,7 +46,7 @@ def add_delegate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--delegate",
         choices=DELEGATES,
-        help="delegate of a TensorFlow Lite interpreter (default: those that it applies itself)",
+        help="TensorFlow Lite delegate (default: those that the interpreter applies itself)",
     )
 
 
@@ -64,7 +64,7 @@ def add_target_library(parser: argparse.ArgumentParser) -> None:
         "--library",
         action="append",
         metavar="FILE",
-        help="custom-op library that the target loads; it is read, never loaded here; can be repeated",
+        help="custom-op library that the target loads; tfport reads it but never loads it; can be repeated",
     )
 
 
@@ -95,7 +95,7 @@ def add_outputs(parser: argparse.ArgumentParser) -> None:
         metavar="TENSOR",
         action="append",
         default=[],
-        help="output to ask about instead of signatures, such as logits:0 (default for a graph without "
+        help="output to use instead of a signature, such as logits:0 (default for a graph without "
         "signatures: a guess); can be repeated",
     )
     parser.add_argument(
@@ -103,7 +103,8 @@ def add_outputs(parser: argparse.ArgumentParser) -> None:
         metavar="TENSOR",
         action="append",
         default=[],
-        help="tensor that is fed besides the placeholders; what computes it is not needed; can be repeated",
+        help="tensor that is fed in addition to the placeholders; the nodes that compute it are not "
+        "needed; can be repeated",
     )
 
 

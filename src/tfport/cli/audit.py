@@ -26,12 +26,14 @@ MEMORY = "4GB"
 
 @command(
     "audit",
+    may_need=(("object stores, Parquet", "batch"), ("MLflow registries", "mlflow")),
     order=17,
-    help="check every model of a folder, bucket or registry",
-    description="Find every model of a store by its content, check it on targets, scan it, and summarize: "
-    "how many run where, what stops the others, and what could be rewritten. Weights are not read. With -o, "
-    "results are kept: the same command continues after an interruption, and later examines only what "
-    "changed. Exit code 0: all run; 1: some do not; 2: tfport could not decide, or could not read a model.",
+    help="check every model in a folder, bucket or registry",
+    description="Find every model in a store by its content, check and scan it, and summarize how many "
+    "run on each target, why the others fail, and which could be rewritten. Weights are not read. "
+    "With -o, results are kept: run the same command again to continue after an "
+    "interruption, or later to examine only what changed. Exit code 0: all run; 1: some do "
+    "not; 2: tfport could not decide, or could not read a model.",
 )
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
@@ -53,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--from",
         dest="before",
         metavar="TARGET",
-        help="where the models run today; the summary says what breaks on the way to the first --on",
+        help="where the models run today; the summary shows what breaks on the way to the first --on target",
     )
     add_device(parser)
     add_gpu(parser)
@@ -73,20 +75,28 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
         "--jobs",
         type=int,
         metavar="N",
-        help="worker processes (default: one for each processor, two for object stores)",
+        help="worker processes (default: one per processor, two per processor for object stores; with --ray, "
+        "one per processor of the cluster)",
+    )
+    parser.add_argument(
+        "--ray",
+        metavar="ADDRESS",
+        default="",
+        help="examine the models on a Ray cluster (untested on a cluster): 10.0.0.5:6379, auto or local; "
+        "its machines need tfport and must reach STORE by the same path",
     )
     parser.add_argument(
         "--timeout",
         type=float,
         metavar="SECONDS",
         default=SECONDS,
-        help=f"longest time for a model (default: {SECONDS:g})",
+        help=f"time limit per model (default: {SECONDS:g})",
     )
     parser.add_argument(
         "--memory",
         metavar="SIZE",
         default=MEMORY,
-        help=f"most memory for a worker, such as 500MB (default: {MEMORY})",
+        help=f"memory limit per worker, such as 500MB (default: {MEMORY})",
     )
 
 
@@ -95,11 +105,13 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
         "-o",
         "--output",
         metavar="FILE",
-        help="SQLite file for the results of each model; one that exists is continued. FILE.parquet also "
+        help="SQLite file for each model's results; an existing one is continued. FILE.parquet also "
         "writes a row for each model and target, with pyarrow",
     )
     parser.add_argument(
-        "--baseline", metavar="OLD", help="-o of an earlier audit: report only what is new since then"
+        "--baseline",
+        metavar="OLD",
+        help="the -o file of an earlier audit: report only what is new since then",
     )
     parser.add_argument(
         "--group-by",
@@ -152,10 +164,11 @@ def _audit(args: argparse.Namespace) -> AuditSummary:
     on = tuple(dict.fromkeys([*args.on, *([args.before] if args.before else [])]))
     questions = AuditQuestions(on, args.device, args.gpu, args.scan, args.try_fix)
     before = _only_target(args) if args.before else ""
-    limits = WorkerLimits(args.jobs or usual_workers(args.stores), args.timeout, _bytes(args.memory))
+    workers = args.jobs or (0 if args.ray else usual_workers(args.stores))
+    limits = WorkerLimits(workers, args.timeout, memory_size(args.memory))
     with _database(args.output and database_beside(args.output)) as database:
-        with _shown() as progress:
-            audit_store(args.stores, questions, database, limits, progress)
+        with shown_progress() as progress:
+            audit_store(args.stores, questions, database, limits, progress, args.ray)
         if is_parquet:
             write_parquet(database, args.output)
         return summarize(database, group_by=args.group_by, before=before, baseline=args.baseline or "")
@@ -167,7 +180,7 @@ def _only_target(args: argparse.Namespace) -> str:
     return parse_target(args.before, device=args.device, gpu=args.gpu).requirement
 
 
-def _bytes(text: str) -> int:
+def memory_size(text: str) -> int:
     match = SIZE.fullmatch(text.strip())
     if match is None:
         raise Error(f"--memory {text}: expected a size, such as 500MB or 4GB")
@@ -191,32 +204,23 @@ def _database(path: str | None) -> Iterator[AuditDatabase]:
 
 
 @contextmanager
-def _shown() -> Iterator[Callable[[AuditProgress], None]]:
+def shown_progress() -> Iterator[Callable[[AuditProgress], None]]:
     """A progress bar with the rate on a terminal."""
     if not sys.stderr.isatty():
         yield lambda progress: None
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from tfport.cli.progress import ProgressBar
 
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )
-    with bar:
-        task = bar.add_task("listing", total=None, rate="")
+    bar = ProgressBar()
 
-        def show(progress: AuditProgress) -> None:
-            if progress.total is None:
-                bar.update(task, completed=progress.listed)
-                return
-            elapsed = bar.tasks[0].elapsed or 1.0
-            rate = f"{progress.models / elapsed:.1f} models/s"
-            bar.update(task, description="auditing", completed=progress.done, total=progress.total, rate=rate)
+    def show(progress: AuditProgress) -> None:
+        if progress.total is None:
+            bar.show("listing", progress.listed, None)
+            return
+        rate = f"{progress.models / (bar.seconds or 1.0):.1f} models/s"
+        bar.show("auditing", progress.done, progress.total, rate)
 
+    try:
         yield show
+    finally:
+        bar.clear()

@@ -28,7 +28,7 @@ VERSION = 1
 MILLI, MEGA = 1e3, 1e6
 COLUMNS = ("batch", "", "latency", "p95", "rows/s", "first answer", "memory", "faster")
 OTHER_ORDER = (
-    "Some answers come in another order than on the CPU: the GPU rounds products to 10 bits (TF32), as "
+    "Some answers come in a different order than on the CPU: the GPU rounds products to 10 bits (TF32), as "
     "TensorFlow does there. --precision float32 keeps the order."
 )
 """Printed below the table."""
@@ -36,11 +36,13 @@ OTHER_ORDER = (
 
 @command(
     "bench",
+    needs="run",
+    may_need=(("GPUs", "cuda"),),
     order=8,
     help="measure latency and throughput, compared with TensorFlow",
-    description="Measure a signature in tfport and, if it is installed, in TensorFlow. Each contender has "
-    "its own process, and they take turns. Inputs without a value are random, with the shapes of the "
-    "signature.",
+    description="Measure a signature in tfport and, if it is installed, in TensorFlow. The two take "
+    "turns, each in its own process. Inputs without a value are random, with the "
+    "signature's shapes.",
 )
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_runnable_model(parser)
@@ -48,10 +50,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_engine(parser)
     parser.add_argument("--batch", metavar="N[,N]", default="1", help="batch sizes (default: 1)")
     parser.add_argument(
-        "--seconds", type=float, metavar="N", default=3.0, help="time for each contender (default: 3)"
+        "--seconds", type=float, metavar="N", default=3.0, help="seconds to measure each runtime (default: 3)"
     )
     parser.add_argument(
-        "--profile", action="store_true", help="show where the time of a run goes, instead of comparing"
+        "--profile", action="store_true", help="show where a run's time goes, instead of comparing"
     )
     parser.add_argument(
         "--engine-ops", action="store_true", help="with --profile: also time each ONNX op of the islands"
@@ -59,12 +61,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--nodes",
         action="store_true",
-        help="with --profile --json: also say for each node of the model where it runs and how long",
+        help="with --profile --json: also report where each node of the model runs, and for how long",
     )
     parser.add_argument(
         "--node-data",
         metavar="FILE",
-        help="with --profile: also write the time of each node, for Model Explorer with tfport's extension",
+        help="with --profile: also write each node's time, for Model Explorer with tfport's extension",
     )
     add_json(parser)
     parser.set_defaults(run=run)

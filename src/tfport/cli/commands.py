@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from tfport.discovery import Catalog
+from tfport.extras import install_command, require
 from tfport.reports.lines import terminal_width
 from tfport.startup.dataclass import dataclass
 
@@ -42,19 +43,36 @@ class Command:
     options: dict[str, Any]
     """Arguments of `argparse.ArgumentParser`, and `help` for `tfport --help`."""
     add_arguments: AddArguments
+    needs: str = ""
+    """The extra that it needs: without it, the command says so before any work."""
+    may_need: tuple[tuple[str, str], ...] = ()
+    """What else it can do, and the extra that it needs."""
 
     def add_to(self, commands: Any, *, complete: bool) -> None:
         """Add it to the subparsers of `tfport`; without its own arguments unless `complete`."""
-        parser = commands.add_parser(self.name, **self.options)
+        parser = commands.add_parser(self.name, epilog=self.needs_text(), **self.options)
         if complete:
             self.add_arguments(parser)
 
     def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
         """Parse the arguments that follow the name of the command."""
         options = {name: value for name, value in self.options.items() if name != "help"}
-        parser = CommandParser(prog=f"tfport {self.name}", formatter_class=HelpFormatter, **options)
+        parser = CommandParser(
+            prog=f"tfport {self.name}", formatter_class=HelpFormatter, epilog=self.needs_text(), **options
+        )
         self.add_arguments(parser)
-        return parser.parse_args(self._with_subcommand(arguments))
+        args = parser.parse_args(self._with_subcommand(arguments))
+        if self.needs:
+            require(self.needs, f"tfport {self.name}")
+        return args
+
+    def needs_text(self) -> str:
+        """The end of its help: what must be installed."""
+        own = install_command(self.needs) if self.needs else "pip install tfport"
+        others = [(install_command(extra), f"for {what}") for what, extra in self.may_need]
+        width = max([len(own), *(len(shown) for shown, _ in others)])
+        lines = [own, *(f"{shown:{width}}  {purpose}" for shown, purpose in others)]
+        return "\n".join(["needs:", *(f"  {line}" for line in lines)])
 
     def _with_subcommand(self, arguments: Sequence[str]) -> Sequence[str]:
         first = arguments[0] if arguments else ""
@@ -67,12 +85,18 @@ COMMANDS = Catalog[Command]("commands", "tfport.cli")
 
 
 def command(
-    name: str, *, order: int, subcommands: tuple[str, ...] = (), **options: Any
+    name: str,
+    *,
+    order: int,
+    subcommands: tuple[str, ...] = (),
+    needs: str = "",
+    may_need: tuple[tuple[str, str], ...] = (),
+    **options: Any,
 ) -> Callable[[AddArguments], AddArguments]:
     """Declare a command by the function that adds its arguments."""
 
     def declare(add_arguments: AddArguments) -> AddArguments:
-        COMMANDS.add(name, Command(name, order, subcommands, options, add_arguments))
+        COMMANDS.add(name, Command(name, order, subcommands, options, add_arguments, needs, may_need))
         return add_arguments
 
     return declare
@@ -108,3 +132,7 @@ class HelpFormatter(argparse.HelpFormatter):
 
     def __init__(self, prog: str, max_help_position: int = 24) -> None:
         super().__init__(prog, max_help_position=max_help_position, width=terminal_width() - 2)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        """Keep the lines of a text that has several."""
+        return text if "\n" in text else super()._fill_text(text, width, indent)

@@ -40,7 +40,7 @@ _tfport_targets() {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     wanted = parser.add_mutually_exclusive_group(required=True)
     wanted.add_argument("shell", nargs="?", choices=SHELLS, help="shell to print the script for")
-    wanted.add_argument("--list", choices=list(_LISTS), help="print the names that a script completes")
+    wanted.add_argument("--list", choices=list(_LISTS), help="print the names that completion scripts offer")
     parser.set_defaults(run=run)
 
 

@@ -19,11 +19,12 @@ FAIL_ON = ("breaks", "may-break")
 @command(
     "env",
     order=11,
-    help="compare two environments for what could break a model",
+    help="compare two environments, and show what could break a model",
     description="Compare two environments. Report the differences that can break a model or an op "
-    "library, what each would break, and how certain that is. Exit code 0: nothing breaks; 1: something "
-    "breaks; 2: something is unknown, such as the TensorFlow of an environment, or cannot be read. With "
-    "--gpu: list the GPUs of this machine, and whether tfport can use them; 0: it can; 1: it cannot.",
+    "library, what each would break, and how certain that is. Exit code 0: nothing breaks; "
+    "1: something breaks; 2: something is unknown, such as an environment's TensorFlow, or "
+    "cannot be read. With --gpu, list this machine's GPUs and whether tfport can use them; "
+    "exit code 0: it can; 1: it cannot.",
 )
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("build", metavar="BUILD", nargs="?", help=f"environment that works: {ENVIRONMENT}")
@@ -43,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--fail-on",
         choices=FAIL_ON,
         default=FAIL_ON[0],
-        help="least serious difference with exit code 1 (default: breaks)",
+        help="least serious difference that gives exit code 1 (default: breaks)",
     )
     add_device(parser)
     add_loader(parser)

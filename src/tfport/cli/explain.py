@@ -23,9 +23,9 @@ LOGS = (".log", ".txt", ".out", ".err")
     "explain",
     order=13,
     help="explain a TensorFlow error message, a log, or a tfport code",
-    description="Explain error messages of TensorFlow, Keras, CUDA and the dynamic linker: what the ops, "
-    "kernels, libraries and releases in the message are, according to the recorded builds. For a code such "
-    "as TFP101, print its documentation.",
+    description="Explain error messages from TensorFlow, Keras, CUDA and the dynamic linker: what the "
+    "recorded builds say about the ops, kernels, libraries and releases in the message. For "
+    "a code such as TFP101, print its documentation.",
 )
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="an error message, a code such as TFP101, a log file, or - for standard input",
     )
     parser.add_argument(
-        "--model", metavar="MODEL", help="also show the nodes of this model that a message concerns"
+        "--model", metavar="MODEL", help="also show which of this model's nodes the message concerns"
     )
     parser.add_argument(
         "--on", metavar="TARGET", help="explain the message for this target, such as tensorflow==2.8.4"

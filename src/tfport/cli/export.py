@@ -19,13 +19,16 @@ if TYPE_CHECKING:
 
 @command(
     "export",
+    needs="run",
+    may_need=(("checks of ONNX, safetensors", "export"), ("Keras files", "keras"), ("full-int8", "quantize")),
     order=7,
-    help="convert a model to ONNX, TensorFlow Lite, a SavedModel or a GraphDef, or its weights",
-    description="Convert a model. The name of the output decides: FILE.onnx, FILE.tflite, FILE.pb for a "
-    "GraphDef, or a name without a suffix for a SavedModel, which every TensorFlow loads; FILE.safetensors, "
-    "FILE.npz or weights.h5 for the weights alone. With --for, the model is rewritten for that target, "
-    "verified and written with a certificate, as every FILE.tflite is. If the conversion is not possible, "
-    "the command says why and writes nothing.",
+    help="convert a model to ONNX, TensorFlow Lite, a SavedModel and more",
+    description="Convert a model. The output's name decides the format: FILE.onnx, FILE.tflite, FILE.pb "
+    "for a GraphDef, or a name without a suffix for a SavedModel that every TensorFlow "
+    "loads; FILE.safetensors, FILE.npz or weights.h5 for only the weights. With --for, "
+    "tfport rewrites the model for that target, verifies it and writes a certificate; it "
+    "does the same for every FILE.tflite. If it cannot convert the model, the command says "
+    "why and writes nothing.",
 )
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_runnable_model(parser)
@@ -102,7 +105,9 @@ def _export_for(args: argparse.Namespace, kind: str) -> int:
     from tfport.cli.progress import show_progress
     from tfport.cli.target_argument import parse_target
     from tfport.fix.export import export_for
+    from tfport.formats.output import require_new_model
 
+    require_new_model(args.output)
     target = parse_target(args.target)
     model, _ = load_runnable_model(args)
     with show_progress(f"exporting {args.model}"):

@@ -52,14 +52,16 @@ OPTIONS = {
         (LITE,),
         {
             "metavar": "FILE",
-            "help": "inputs for --weights full-int8: .npz with an array for each, a row for each example",
+            "help": "calibration inputs for --weights full-int8: .npz with an array for each input and "
+            "a row for each example",
         },
     ),
     "--allow-flex": FormatOption(
         (LITE,),
         {
             "action": "store_true",
-            "help": "write ops that TensorFlow Lite lacks as Flex ops, which need TensorFlow's interpreter",
+            "help": "write ops that TensorFlow Lite lacks as Flex ops, which need an interpreter with "
+            "the Flex delegate",
         },
     ),
     "--opset": FormatOption(
@@ -73,7 +75,7 @@ OPTIONS = {
         (ONNX,),
         {
             "action": "store_true",
-            "help": "make the variables that a signature changes inputs and outputs of FILE.onnx",
+            "help": "turn the variables that a signature changes into inputs and outputs of FILE.onnx",
         },
     ),
     "--split": FormatOption(
@@ -88,8 +90,8 @@ OPTIONS = {
         {
             "type": float,
             "metavar": "X",
-            "help": "largest difference of outputs, relative to their largest number, for --weights "
-            "and --quantize (default: 0.05)",
+            "help": "with --weights or --quantize: largest accepted difference in an output, relative "
+            "to its largest number (default: 0.05)",
         },
     ),
     "--quantize": FormatOption(
@@ -98,13 +100,13 @@ OPTIONS = {
             "metavar": "TYPE[=PATTERN]",
             "action": "append",
             "default": [],
-            "help": "store weights of a TensorFlow.js model as float16, uint8 or uint16: all, or those whose "
-            "names match; can be repeated",
+            "help": "store the weights of a TensorFlow.js model as float16, uint8 or uint16: all of "
+            "them, or those whose names match PATTERN; can be repeated",
         },
     ),
     "--layout": FormatOption(
         (WEIGHTS,),
-        {"choices": LAYOUTS, "help": "axes of kernels in a file of weights (default: tensorflow)"},
+        {"choices": LAYOUTS, "help": "axis order of kernels in a weights file (default: tensorflow)"},
     ),
 }
 
@@ -113,8 +115,8 @@ def add_format_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format",
         choices=[TFJS, TFJS_LAYERS, TRITON],
-        help="tfjs: a TensorFlow.js graph model; tfjs-layers: a layers model, of a Keras file; triton: a "
-        "model of a Triton repository; PATH is a folder",
+        help="write a folder: tfjs is a TensorFlow.js graph model, tfjs-layers a layers model (from a "
+        "Keras file), triton a Triton model repository",
     )
     for flag, option in OPTIONS.items():
         parser.add_argument(flag, **option.arguments)

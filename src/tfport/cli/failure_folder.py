@@ -43,7 +43,9 @@ def _write_inputs(inputs: Mapping[str, Any], folder: Path) -> str:
     if all(map(is_storable, arrays.values())):
         write_npz(arrays, str(folder / "inputs.npz"))
         return "inputs.npz"
-    (folder / "inputs.json").write_text(json.dumps({name: _nested(a) for name, a in arrays.items()}))
+    (folder / "inputs.json").write_text(
+        json.dumps({name: _nested(a) for name, a in arrays.items()}), encoding="utf-8"
+    )
     return "inputs.json"
 
 

@@ -31,12 +31,15 @@ if TYPE_CHECKING:
 
 @command(
     "fix",
+    needs="run",
+    may_need=(("Keras files", "keras"),),
     order=5,
     help="rewrite a model so that a target can load and run it",
-    description="Rewrite a model until the target accepts it, compare its outputs with those of the original "
-    "and write it with a certificate. Exit code 0: the target accepts the model and the outputs agree. "
-    "Otherwise nothing is written, and the command lists the remaining findings. With --verify, repeat the "
-    "comparison of a certificate: exit code 0 verified, 1 changed or different, 2 not compared.",
+    description="Rewrite a model until the target accepts it, compare its outputs with the original's, "
+    "and write it with a certificate. Exit code 0: the target accepts the model and the "
+    "outputs agree; otherwise nothing is written, and the command lists the remaining "
+    "findings. With --verify, repeat a certificate's comparison; exit code 0: verified; 1: "
+    "changed or different; 2: not compared.",
 )
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model(parser, nargs="?")
@@ -45,8 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--verify",
         metavar="CERTIFICATE",
-        help="repeat the comparison of OUT.certificate.json instead; MODEL and -o say where the models are, "
-        "if not where they were",
+        help="repeat the comparison in OUT.certificate.json instead; MODEL and -o say where the models "
+        "are now, if they have moved",
     )
     parser.add_argument(
         "--weights",
@@ -75,15 +78,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_rewriting(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--allow-lossy", action="store_true", help="also use rules that lose information; they are listed"
+        "--allow-lossy", action="store_true", help="allow lossy rewrites; the certificate lists them"
     )
     parser.add_argument("--freeze", action="store_true", help="replace variables with constants")
     parser.add_argument("--drop-asserts", action="store_true", help="remove assertions")
     parser.add_argument(
         "--as-graph",
         action="store_true",
-        help="for -o NAME.keras or NAME.h5: write a graph that is not made of Keras layers as operations of "
-        "Keras; weights that no layer has become constants, which are not trained",
+        help="for -o NAME.keras or NAME.h5: write a graph that is not made of Keras layers as Keras "
+        "operations; weights outside layers become constants, which cannot be trained",
     )
     parser.add_argument(
         "--rules",
@@ -100,13 +103,13 @@ def _add_verification(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         action="append",
         default=[],
-        help="inputs to compare the outputs on, instead of generated ones: .npz with an array for each, or "
+        help="compare the outputs on these inputs instead of generated ones: .npz with an array for each, or "
         ".json; can be repeated",
     )
     parser.add_argument(
         "--attestation",
         action="store_true",
-        help="also write the certificate as an in-toto statement, OUT.intoto.json, for tools that sign",
+        help="also write the certificate as an in-toto statement, OUT.intoto.json, for signing tools",
     )
     parser.add_argument(
         "--keep-failure",
@@ -118,22 +121,22 @@ def _add_verification(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--prove",
         action="store_true",
-        help="run the rewritten model in the target: its wheel is fetched into the user's cache folder",
+        help="run the rewritten model in the target itself; pip downloads its wheel into your cache folder",
     )
     parser.add_argument(
         "--runs",
         type=int,
         metavar="N",
-        help="how often to run it there, each time in a new process (default: 10, or once with "
-        "--target-python alone)",
+        help="how often to run it there, each time in a new process (default: 10; with only "
+        "--target-python: once)",
     )
     parser.add_argument(
         "--target-python",
         metavar="PYTHON",
         action="append",
         default=[],
-        help="Python with the target's TensorFlow or TensorFlow Lite interpreter, to run the rewritten model "
-        "there too; can be repeated",
+        help="also run the rewritten model in this Python, which has the target's TensorFlow or "
+        "TensorFlow Lite interpreter; can be repeated",
     )
 
 
@@ -156,8 +159,10 @@ def _rewrite(args: argparse.Namespace) -> int:
     from tfport.cli.progress import show_progress
     from tfport.cli.target_argument import parse_target
     from tfport.fix.fix_to import fix_to
+    from tfport.formats.output import require_new_model
     from tfport.lib.with_libraries import with_libraries
 
+    require_new_model(args.output)
     target = parse_target(args.target, device=args.device, gpu=args.gpu)
     (target,) = with_libraries([target], args.library or ())
     model = tfport.load(args.model, tags=tags_of(args), weights=args.weights)

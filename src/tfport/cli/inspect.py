@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 @command(
     "inspect",
     order=1,
-    help="show the signatures, ops, variables and assets of a model",
-    description="Show what a model contains and which TensorFlow wrote it. Nothing in the model is "
-    "executed, and its weights are not read.",
+    help="show a model's signatures, ops, variables and assets",
+    description="Show what a model contains and which TensorFlow wrote it, without executing anything "
+    "in it or reading its weights.",
 )
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format",
         choices=("cyclonedx",),
-        help="print a bill of materials instead: hashes of every file and weight, and what it needs",
+        help="print a bill of materials instead: a hash for every file and weight, and what the model needs",
     )
     parser.add_argument("--html", metavar="FILE", help="write a self-contained HTML page with the graph")
     parser.set_defaults(run=run)

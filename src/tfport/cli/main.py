@@ -28,6 +28,7 @@ from tfport.cli.commands import (
 )
 from tfport.discovery import STALE
 from tfport.errors import Error
+from tfport.operating_system import is_windows
 from tfport.startup.deferred_module import defer
 from tfport.words import printable
 
@@ -71,6 +72,8 @@ def _run(argv: Sequence[str] | None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # the terminal's encoding may lack some characters
             stream.reconfigure(errors="backslashreplace")
+            if is_windows() and not stream.isatty():  # a file or a pipe, which programs read as UTF-8
+                stream.reconfigure(encoding="utf-8")
     gc.disable()  # commands are short, and searching for garbage would take a third of their time
     if argv is None:
         for module, *imported in _DEFERRED:
@@ -144,7 +147,7 @@ def parser(*, complete: bool = True) -> CommandParser:
     return top
 
 
-class _HelpFormatter(HelpFormatter, argparse.RawDescriptionHelpFormatter):
+class _HelpFormatter(HelpFormatter):
     """Each command and its help on one line."""
 
     def __init__(self, prog: str) -> None:
@@ -185,7 +188,7 @@ def secure_standard_streams() -> None:
         except OSError:  # otherwise the next file or socket would become a standard stream
             os.open(os.devnull, os.O_RDWR)  # the system takes the lowest free number
     if sys.stdout is None:
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  until the process ends
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  until the process ends
     if sys.stderr is None or (sys.stderr is sys.__stderr__ and isinstance(sys.stderr, io.TextIOWrapper)):
         encoding = sys.stderr.encoding if sys.stderr else "utf-8"
         raw: Any = _ForgivingFile(STANDARD_ERROR, "w", closefd=False)

@@ -21,7 +21,7 @@ from tfport.cli.commands import command
     "matrix",
     order=3,
     help="check a model against every recorded TensorFlow release",
-    description="Check a model against every recorded release of TensorFlow, on CPU and on GPU, and show "
+    description="Check a model against every recorded TensorFlow release, on CPU and on GPU, and show "
     "what fails where it does not run.",
 )
 def add_arguments(parser: argparse.ArgumentParser) -> None:

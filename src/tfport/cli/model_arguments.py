@@ -46,8 +46,8 @@ def add_inputs(parser: argparse.ArgumentParser, **options: Any) -> None:
         metavar="NAME=VALUE",
         action="append",
         default=[],
-        help="value of an input: JSON, plain text for a string, @file.npy for an array, or @file for "
-        "a string with the content of the file; can be repeated",
+        help="value of an input: JSON, plain text for a string, @file.npy for an array, or @file for a "
+        "string with the file's content; can be repeated",
     )
     help = "the inputs by name: .npz with an array for each, or .json"
     parser.add_argument("--inputs", **{"metavar": "FILE", "help": help, **options})
@@ -61,7 +61,7 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         choices=ENGINES,
         default="onnxruntime",
-        help=f"engine for the numeric parts: {', '.join(ENGINES)}; auto measures which is faster, "
+        help=f"engine for the numeric parts: {', '.join(ENGINES)}; auto measures which is fastest, "
         "none runs everything in NumPy (default: onnxruntime)",
     )
     parser.add_argument(
@@ -75,13 +75,13 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
         "--precision",
         choices=PRECISIONS,
         default=PRECISIONS[0],
-        help="on a GPU: tf32 as TensorFlow, float32 with all bits, or products in 16 bits (default: tf32)",
+        help="how a GPU multiplies: tf32 as in TensorFlow, in full float32, or in 16 bits (default: tf32)",
     )
     parser.add_argument(
-        "--gpu-memory", type=int, metavar="BYTES", default=0, help="limit of GPU memory (default: none)"
+        "--gpu-memory", type=int, metavar="BYTES", default=0, help="GPU memory limit (default: none)"
     )
     parser.add_argument(
-        "--require-gpu", action="store_true", help="fail if the GPU cannot be used, rather than use the CPU"
+        "--require-gpu", action="store_true", help="fail if the GPU cannot be used, instead of using the CPU"
     )
 
 

@@ -19,10 +19,12 @@ MAX_LISTED = 20
 def export_onnx(args: argparse.Namespace) -> int:
     from tfport.cli.progress import show_progress
     from tfport.fix.onnx_export import export_onnx_file
+    from tfport.formats.output import require_new, require_new_model
 
     if args.target:
         raise Error("--for names a TensorFlow release; an ONNX file is not for TensorFlow")
     options = _options(args)
+    (require_new_model if options.half_weights else require_new)(args.output)
     with show_progress(f"exporting {args.model}"):
         model, registry = load_runnable_model(args)
         written = export_onnx_file(
@@ -59,8 +61,10 @@ def export_onnx(args: argparse.Namespace) -> int:
 def export_split(args: argparse.Namespace) -> int:
     from tfport.cli.progress import show_progress
     from tfport.fix.onnx_split import write_split
+    from tfport.formats.output import require_new
 
     options = _options(args)
+    require_new(args.output)
     with show_progress(f"exporting {args.model}"):
         model, registry = load_runnable_model(args)
         written = write_split(model, args.output, options_of(args), options, registry)

@@ -22,7 +22,7 @@ NO = 1
 @command(
     "ops",
     order=12,
-    help="show the history of an op: releases, attributes, kernels",
+    help="show an op's history: releases, attributes, kernels",
     description="Show which releases and packages register an op, how its definition changed, and for which "
     "devices and types it has kernels, according to the recorded builds.",
 )
@@ -46,6 +46,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="show how tfport itself runs the named ops (default: all that it supports)",
     )
+    parser.add_argument(
+        "--coverage",
+        nargs="+",
+        metavar="MODEL",
+        help="which ops of these models, or of the models in folders, tfport lacks, and in how many models",
+    )
+    parser.add_argument("--package", metavar="NAME", help="which ops of a package tfport runs")
+    parser.add_argument("--all", action="store_true", help="do not shorten long lists")
     add_json(parser)
     parser.set_defaults(run=run)
 
@@ -54,6 +62,10 @@ def run(args: argparse.Namespace) -> int:
     from tfport.atlas.atlas import atlas
     from tfport.errors import Error
 
+    if args.coverage or args.package:
+        if args.names or args.search or args.on or args.tfport or (args.coverage and args.package):
+            raise Error("--coverage and --package stand alone")
+        return model_coverage(args) if args.coverage else coverage_of_package(args)
     if args.tfport:
         if args.search or args.on:
             raise Error("--tfport cannot be combined with --search or --on")
@@ -237,3 +249,37 @@ def tfport_ops(args: argparse.Namespace) -> int:
     for name in missing:
         print(f"tfport: {name} has no kernel in tfport", file=sys.stderr)
     return NO if missing else 0
+
+
+def model_coverage(args: argparse.Namespace) -> int:
+    """Which ops of models tfport lacks; 2 if a model cannot be read."""
+    import tempfile
+    from pathlib import Path
+
+    from tfport.audit.audit import audit_store, usual_workers
+    from tfport.audit.coverage import coverage_of
+    from tfport.audit.database import AuditDatabase
+    from tfport.audit.examine import AuditQuestions
+    from tfport.audit.workers import WorkerLimits
+    from tfport.cli.audit import MEMORY, SECONDS, memory_size, shown_progress
+    from tfport.cli.output import print_result
+
+    with tempfile.TemporaryDirectory(prefix="tfport-coverage-") as folder, shown_progress() as progress:
+        database = AuditDatabase(str(Path(folder, "coverage.sqlite")))
+        try:
+            limits = WorkerLimits(usual_workers(args.coverage), SECONDS, memory_size(MEMORY))
+            audit_store(args.coverage, AuditQuestions(("tfport",), scan=False), database, limits, progress)
+            coverage = coverage_of(database)
+        finally:
+            database.close()
+    print_result(coverage, args, everything=args.all)
+    return UNDECIDED if coverage.unreadable else NO if coverage.running < len(coverage.models) else 0
+
+
+def coverage_of_package(args: argparse.Namespace) -> int:
+    from tfport.audit.coverage import package_coverage
+    from tfport.cli.output import print_result
+
+    coverage = package_coverage(args.package)
+    print_result(coverage, args)
+    return NO if coverage.lacks else 0

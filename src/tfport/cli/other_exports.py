@@ -75,7 +75,9 @@ def _lite(args: argparse.Namespace) -> int:
     from tfport.cli.progress import show_progress
     from tfport.cli.target_argument import parse_target
     from tfport.fix.lite.export import LiteExportOptions, export_lite, usual_interpreter
+    from tfport.formats.output import require_new_model
 
+    require_new_model(args.output)
     target = parse_target(args.target or usual_interpreter(with_flex=args.allow_flex))
     model, registry = load_runnable_model(args)
     with show_progress(f"exporting {args.model}"):
@@ -101,8 +103,10 @@ def _tfjs(args: argparse.Namespace) -> int:
     from tfport.cli.output import show_fixed
     from tfport.cli.progress import show_progress
     from tfport.cli.target_argument import parse_target
+    from tfport.formats.output import require_new_model
     from tfport.formats.tfjs.write import parse_quantization
 
+    require_new_model(args.output)
     # without a version, the text is parsed by `packaging`, which is slow to import
     target = parse_target(args.target or f"{TFJS}=={tfjs_versions()[-1]}")
     if target.tfjs is None:

@@ -1,21 +1,30 @@
-"""Progress on a terminal: a spinner for work that takes more than two seconds.
+"""Progress on a terminal: a line on standard error that is written again, for work of more than two seconds.
 
 With the environment variable `TFPORT_PROGRESS`, each step is a line of JSON on standard error instead.
 """
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import json
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from time import monotonic
+from typing import TypeVar
 
 from tfport.progress_step import LINES, ProgressStep
+from tfport.reports.lines import columns_of, terminal_width
+from tfport.words import printable
 
 DELAY_SECONDS = 2.0
 REFRESH_SECONDS = 0.2
+FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+BAR = 30
+Result = TypeVar("Result")
 
 
 @contextmanager
@@ -59,9 +68,84 @@ class _Spinner:
     def _spin(self) -> None:
         if self.done.wait(DELAY_SECONDS):
             return
-        from rich.console import Console
-        from rich.markup import escape
+        line = TerminalLine()
+        for frame in itertools.cycle(FRAMES):
+            line.show(f"{frame} {self.activity}")
+            if self.done.wait(REFRESH_SECONDS):
+                break
+        line.clear()
 
-        with Console(stderr=True).status(escape(self.activity)) as status:
-            while not self.done.wait(REFRESH_SECONDS):
-                status.update(escape(self.activity))
+
+class TerminalLine:
+    """The last line of a terminal, without escape sequences: a console without them shows it too."""
+
+    def __init__(self) -> None:
+        self._columns = 0
+
+    @property
+    def is_shown(self) -> bool:
+        return self._columns > 0
+
+    def show(self, text: str) -> None:
+        """Write this instead of what was there."""
+        width = max(terminal_width() - 1, 1)
+        shown = (
+            printable(text) if columns_of(printable(text)) <= width else f"{printable(text)[: width // 2]}…"
+        )
+        columns = columns_of(shown)
+        self._write("\r" + shown + " " * (self._columns - columns))
+        self._columns = columns
+
+    def clear(self) -> None:
+        self._write("\r" + " " * self._columns + "\r")
+        self._columns = 0
+
+    def _write(self, text: str) -> None:
+        with contextlib.suppress(OSError, ValueError):  # the terminal may be gone
+            sys.stderr.write(text)
+            sys.stderr.flush()
+
+
+class ProgressBar:
+    """How much of a known number of things is done, with a note; written a few times a second."""
+
+    def __init__(self) -> None:
+        self._line, self._started, self._shown = TerminalLine(), monotonic(), 0.0
+
+    @property
+    def seconds(self) -> float:
+        """Since it began."""
+        return monotonic() - self._started
+
+    def show(self, doing: str, done: int, total: int | None, note: str = "") -> None:
+        now = monotonic()
+        if self._line.is_shown and now - self._shown < REFRESH_SECONDS and done != total:
+            return
+        self._shown = now
+        if not total:
+            self._line.show(f"{doing} {done:,}")
+            return
+        filled = BAR * done // total
+        left = round(self.seconds * (total - done) / done) if done else 0
+        clock = f"{left // 3600}:{left // 60 % 60:02}:{left % 60:02}" if done else "-:--:--"
+        bar = "━" * filled + " " * (BAR - filled)
+        self._line.show("  ".join(filter(None, [doing, bar, f"{done}/{total}", note, clock])))
+
+    def clear(self) -> None:
+        self._line.clear()
+
+
+def with_progress_bar(results: Iterable[Result], total: int, doing: str) -> Iterator[Result]:
+    """The same results, with a progress bar on a terminal."""
+    if not sys.stderr.isatty():
+        yield from results
+        return
+    bar = ProgressBar()
+    try:
+        bar.show(doing, 0, total)
+        for done, result in enumerate(results, 1):
+            bar.clear()  # the result may be printed
+            yield result
+            bar.show(doing, done, total)
+    finally:
+        bar.clear()

@@ -25,8 +25,8 @@ FAIL_ON = ("error", "warning", "note", "never")
     "scan",
     order=4,
     help="show what a model could do: files, network, Python, custom code",
-    description="Show what models could do to the machine that loads them: read and write files, use the "
-    "network, run Python or other code; when it would happen, and with which path. Nothing in a model is "
+    description="Show what models could do to the machine that loads them (read and write files, use "
+    "the network, run Python or other code), when, and on which path. Nothing in a model is "
     "run. Exit code 0: nothing of concern; 1: something was found; 2: a model could not be read.",
 )
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -112,10 +112,11 @@ def _requests(args: argparse.Namespace) -> Iterator[ScanRequest]:
 def _scan_many(
     requests: Sequence[ScanRequest], report_format: ReportFormat, allowed: AllowList
 ) -> Iterator[ScannedModel]:
-    from tfport.cli.many_models import for_each_model, with_progress
+    from tfport.cli.many_models import for_each_model
+    from tfport.cli.progress import with_progress_bar
 
     scan = functools.partial(_scan_or_report, report_format=report_format, allowed=allowed)
-    scanned = with_progress(for_each_model(scan, requests), len(requests), "scanning")
+    scanned = with_progress_bar(for_each_model(scan, requests), len(requests), "scanning")
     return (model for model in scanned if model.part is not None)
 
 

@@ -10,6 +10,8 @@ from tfport.cli.commands import command
 
 @command(
     "serve",
+    needs="serve",
+    may_need=(("GPUs", "cuda"), ("--enable_tracing", "tracing")),
     order=9,
     help="serve models with the TensorFlow Serving API",
     usage="tfport serve [MODEL] [--FLAG[=VALUE]]…",
@@ -29,7 +31,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from tfport.cli.aiohttp_server import import_server_only
-    from tfport.errors import Error
     from tfport.serve.flags import FlagValues, ignored_flag_warnings
 
     if args.version:
@@ -40,24 +41,10 @@ def run(args: argparse.Namespace) -> int:
     flags = _flags_from_model(args)
     # gRPC prints its own log lines; tfport reports the errors
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
-    try:
-        import_server_only()
-        _require_grpc()
-        from tfport.serve.run import run as serve
-    except ModuleNotFoundError as error:
-        if (error.name or "").startswith("tfport"):
-            raise
-        raise Error(f"tfport serve needs {error.name}: pip install 'tfport[serve]'") from None
+    import_server_only()
+    from tfport.serve.run import run as serve
+
     return serve(FlagValues(args, **flags), list(ignored_flag_warnings(args)))
-
-
-def _require_grpc() -> None:
-    """Raise an error if gRPC is not installed: the server imports it later, when the models are loaded."""
-    from importlib.util import find_spec
-
-    for name in ("grpc", "grpc_health"):
-        if find_spec(name) is None:
-            raise ModuleNotFoundError(name=name)
 
 
 def _flags_from_model(args: argparse.Namespace) -> dict[str, str]:

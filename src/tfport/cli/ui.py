@@ -10,8 +10,10 @@ from tfport.cli.commands import command
 
 @command(
     "ui",
+    needs="ui",
+    may_need=(("run, fix and profile on the page", "run"),),
     order=16,
-    help="look at models in the browser: graph, verdicts, fix, profile",
+    help="explore models in the browser: graph, verdicts, fix, profile",
     description="Start a server on this machine and open its page in the browser: the graph of a model, the "
     "releases that run it, what fails and where, the rewrite and its certificate, and where the time of a "
     "run goes. Nothing leaves the machine. Ctrl-C ends it.",
@@ -23,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         action="append",
         default=[],
-        help="folder whose models the page may open, besides the current one; can be repeated",
+        help="let the page open models in this folder too, in addition to the current one; can be repeated",
     )
     parser.add_argument("--port", type=int, metavar="P", default=0, help="port (default: a free one)")
     parser.add_argument(
@@ -33,13 +35,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="address to listen on (default: 127.0.0.1, this machine only); another one needs --token-file",
     )
     parser.add_argument(
+        "--allow-host",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="host name that browsers may use for the server, such as a proxy's; this machine's own "
+        "names are accepted with any port; can be repeated",
+    )
+    parser.add_argument(
         "--token-file",
         metavar="FILE",
-        help="file whose first line is the token that requests need (default: a new token at each start)",
+        help="file whose first line is the access token (default: a new token at each start)",
     )
     parser.add_argument("--no-browser", action="store_true", help="only print the address")
     parser.add_argument(
-        "--max-upload", metavar="SIZE", default="4G", help="most bytes of dropped files (default: 4G)"
+        "--max-upload", metavar="SIZE", default="4G", help="upload limit for dropped files (default: 4G)"
     )
     parser.set_defaults(run=run)
 
@@ -48,16 +58,11 @@ def run(args: argparse.Namespace) -> int:
     from tfport.cli.aiohttp_server import import_server_only
     from tfport.errors import Error
 
-    try:
-        import_server_only()
-        from tfport.web.run import run as serve
-    except ModuleNotFoundError as error:
-        if (error.name or "").startswith("tfport"):
-            raise
-        raise Error(f"tfport ui needs {error.name}: pip install 'tfport[ui]'") from None
+    import_server_only()
     from tfport.formats.find import find_model
     from tfport.startup.dataclass import replace
     from tfport.web.options import UiOptions, is_loopback, size_of, token_of
+    from tfport.web.run import run as serve
 
     if not 0 <= args.port < 1 << 16:
         raise Error(f"--port {args.port}: expected a number from 0 to 65535")
@@ -76,6 +81,7 @@ def run(args: argparse.Namespace) -> int:
         host=args.host,
         port=args.port,
         allow=(os.getcwd(), *args.allow),
+        allow_hosts=tuple(args.allow_host),
         most_upload=size_of(args.max_upload),
     )
     if args.token_file:

@@ -203,7 +203,7 @@ def measured_conflict(package: str, version: str, build: Build) -> MeasuredConfl
 @cache
 def measured_conflicts() -> list[MeasuredConflict]:
     """All rows of the table."""
-    text = Path(__file__).with_name("measured_conflicts.toml").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("measured_conflicts.toml").read_text("utf-8")
     return [
         MeasuredConflict(
             row["name"],

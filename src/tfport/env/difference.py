@@ -48,7 +48,7 @@ class EnvironmentDifference:
 
 @cache
 def _table() -> dict[str, dict[str, Any]]:
-    return tomllib.loads(Path(__file__).with_name("breaks.toml").read_text(encoding="utf-8"))
+    return tomllib.loads(Path(__file__).with_name("breaks.toml").read_text("utf-8"))
 
 
 def difference(

@@ -181,7 +181,7 @@ def channels(match: MessageMatch, target: Target | None) -> Meaning | None:
         return None
     return Meaning(
         [
-            f"The model takes {CHANNELS[wanted[-1]]} images ({wanted[-1]} per pixel), and the input is "
+            f"The model takes {CHANNELS[wanted[-1]]} images ({wanted[-1]} per pixel), but the input is "
             f"{CHANNELS[actual[-1]]} ({actual[-1]} per pixel)."
         ],
         [

@@ -216,7 +216,7 @@ def keras_3(match: MessageMatch, target: Target | None) -> Meaning:
 def own_keras(match: MessageMatch, target: Target | None) -> Meaning:
     """Which Keras each release requires: its own number, Keras 3, or none."""
     classes = {
-        "the keras of its own number": lambda facts: _requires_keras(facts, newest=False),
+        "the keras with its own version number": lambda facts: _requires_keras(facts, newest=False),
         "Keras 3": lambda facts: _requires_keras(facts, newest=True),
     }
     facts = [f"TensorFlow requires {keras}: {releases_with(holds)}." for keras, holds in classes.items()]
@@ -271,8 +271,9 @@ def release_for_python(match: MessageMatch, target: Target | None) -> Meaning | 
         )
     if NO_WHEELS in match.text:
         facts.append(
-            "pip lists no version at all: this Python is 32-bit, older or newer than any wheel, of Alpine "
-            "Linux (musl), or of a machine without wheels. Apple silicon has wheels since 2.13.0; before "
+            "pip lists no version at all: this Python is 32-bit, older or newer than any wheel, on "
+            "Alpine Linux (musl), or on a machine that has no wheels. Apple silicon has wheels since "
+            "2.13.0; before "
             "that, the package is tensorflow-macos (2.5.0 to 2.16.2)."
         )
     ways = (

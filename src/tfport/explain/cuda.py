@@ -114,7 +114,7 @@ def library_at_import(match: MessageMatch, target: Target | None) -> Meaning:
     product = "the GPU driver" if cuda_library[1] == "cuda" else _package(cuda_library[1], cuda_library[2])
     if not OF_TENSORFLOW.search(match.before + match.text) and (EXECUTABLE in match.quote or not linking):
         return Meaning(
-            ["Nothing in the text is of TensorFlow: it may be another program or package.", *toolkits],
+            ["Nothing in the text comes from TensorFlow: it may be another program or package.", *toolkits],
             [
                 f"install {product}, and add its folder to LD_LIBRARY_PATH",
                 "or its build for the CUDA you have",
@@ -125,7 +125,7 @@ def library_at_import(match: MessageMatch, target: Target | None) -> Meaning:
     ways = [
         "without a GPU, install the package for CPUs: `tensorflow` up to 1.14, `tensorflow-cpu` later",
         f"install {product}, and add its folder to LD_LIBRARY_PATH",
-        "use a release that was built for the CUDA of this machine",
+        "use a release that was built for this machine's CUDA",
     ]
     return Meaning(facts, ways, cuda_on_target(target))
 
@@ -160,7 +160,7 @@ def _toolkits(part: str, version: str) -> list[str]:
         return []
     major = version.partition(".")[0]
     built = _cuda_versions(lambda cuda: cuda.partition(".")[0] == major)
-    return [f"The name is that of every CUDA {major}. Built with {'; '.join(built)}."] if built else []
+    return [f"Every CUDA {major} uses this name. Built with {'; '.join(built)}."] if built else []
 
 
 def _cuda_versions(holds: Callable[[str], bool]) -> list[str]:
@@ -191,7 +191,7 @@ def _other_library(name: str) -> Meaning:
         )  # fmt: skip
     if not name.startswith("lib"):
         return Meaning(
-            ["It is not named like a system library: it is one of the program, and was not compiled."],
+            ["Its name is not that of a system library: it belongs to the program, and was not compiled."],
             ["compile it as its project describes (`make`, `setup.py build_ext`), or correct its path"],
         )
     if name.startswith("libtensorflow"):
@@ -319,4 +319,4 @@ def _fact(product: str, status: str) -> list[str]:
 
 @functools.cache
 def _table() -> dict[str, Any]:
-    return tomllib.loads(TABLE.read_text(encoding="utf-8"))
+    return tomllib.loads(TABLE.read_text("utf-8"))

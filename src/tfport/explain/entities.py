@@ -160,8 +160,8 @@ def _paths(text: str) -> Iterator[str]:
         return
     last = next(filter(None, frames[-1]))
     if package := PACKAGE.search(last):
-        yield f"the last file of the traceback is of the package {package[1]}"
+        yield f"the last file in the traceback belongs to the package {package[1]}"
     elif INSTALLED.search(last):
-        yield f"the last file of the traceback is of Python itself: {last.rpartition('/')[2]}"
+        yield f"the last file in the traceback belongs to Python itself: {last.rpartition('/')[2]}"
     else:
-        yield f"the last file of the traceback is none of an installed package: {last}"
+        yield f"the last file in the traceback belongs to no installed package: {last}"

@@ -192,7 +192,9 @@ class Circumstances:
         if part == OWN:
             is_own = bool(file) and not INSTALLED.search(file) and not self._is_cut_at_import
             return (
-                f"the file that raised it, {_shortened(file)}, is of no installed package" if is_own else None
+                f"the file that raised it, {_shortened(file)}, belongs to no installed package"
+                if is_own
+                else None
             )
         if part == OF_PACKAGE:
             package = None if self._is_cut_at_import else PACKAGE.search(file)

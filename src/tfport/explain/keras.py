@@ -71,7 +71,7 @@ OLD = "2.0"
 
 @functools.cache
 def _recorded() -> dict[str, Any]:
-    recorded: dict[str, Any] = json.loads(LAYERS.read_text(encoding="utf-8"))
+    recorded: dict[str, Any] = json.loads(LAYERS.read_text("utf-8"))
     return recorded
 
 
@@ -117,7 +117,7 @@ def unknown_object(match: MessageMatch, target: Target | None) -> Meaning:
         return Meaning(
             [
                 f"{name} is the short name of a loss or metric of Keras itself, which this Keras does not "
-                "find when it reads the settings for training in the file: another version wrote them."
+                "find when it reads the file's training settings: another version wrote them."
             ],
             [
                 "`load_model(PATH, compile=False)`, and compile the model in code if you train it",
@@ -176,7 +176,7 @@ def _other_keras(name: str) -> PossibleCause:
 
 def _same_name(name: str) -> PossibleCause:
     return PossibleCause(
-        f"{name} is another class of that name, of the program or package that saved the model.",
+        f"{name} is another class with that name, from the program or package that saved the model.",
         (f"class {name}(", f"def {name}("),
         check=f"look for {name} in the program that saved the model",
         ways_out=(f'pass it: `load_model(PATH, custom_objects={{{{"{name}": {name}}}}})`',),
@@ -229,7 +229,7 @@ def parent_module(match: MessageMatch, target: Target | None) -> Meaning:
         if module == beginning or module.startswith(f"{beginning}."):
             return Meaning([f"It is a module of {keras}: that Keras wrote the file."], [way])
     return Meaning(
-        [f"{module} is a module of the program or package that saved the model."],
+        [f"{module} is a module in the program or package that saved the model."],
         [
             f"install the package of {module}, or run where it can be imported",
             "pass the class: `load_model(PATH, custom_objects={…})`",

@@ -26,8 +26,8 @@ TYPES_IN_FILES = (
 FLOAT_SIZE = 4
 SIZE = re.compile(r"size|dim|num|elements|height|width|depth|channels|batch|rank|axis|bytes", re.IGNORECASE)
 """What a check of sizes contains."""
-NO_SIZE = "What the numbers are is not recorded: the line in the source code of that release tells."
-OF_CONTRIB = "Its path, tensorflow/contrib/lite, is that of TensorFlow 1.12 and earlier."
+NO_SIZE = "What the numbers mean is not recorded: the line in that release's source code says."
+OF_CONTRIB = "Its path, tensorflow/contrib/lite, is from TensorFlow 1.12 or earlier."
 
 
 def builtin_version(match: MessageMatch, target: Target | None) -> Meaning:
@@ -91,7 +91,7 @@ def custom_op(match: MessageMatch, target: Target | None) -> Meaning:
         ],
         [
             "use a newer interpreter, of the converter's release or later, with all ops",
-            f"in a build of your own, use the `BuiltinOpResolver`, or add {op} with `AddCustom`",
+            f"in your own build, use the `BuiltinOpResolver`, or add {op} with `AddCustom`",
         ],
         replaces=True,
     )
@@ -103,7 +103,7 @@ def arena(match: MessageMatch, target: Target | None) -> Meaning:
     if wanted is None or int(wanted) < LARGEST:
         return Meaning()
     return Meaning(
-        ["So large a number is a negative size: a dimension of the model is unknown (-1)."],
+        ["Such a large number is a negative size: a dimension of the model is unknown (-1)."],
         ["convert the model with a fixed batch size and fixed shapes"],
     )
 
@@ -124,7 +124,7 @@ def check(match: MessageMatch, target: Target | None) -> Meaning:
     if "NumInputs" in text or "NumOutputs" in text:
         what = "inputs" if "NumInputs" in text else "outputs"
         return Meaning(
-            [f"The op has {left} {what} in the file, and this interpreter expects {right}."],
+            [f"The op has {left} {what} in the file, but this interpreter expects {right}."],
             [
                 "use the interpreter of the release that the model was converted for, or later",
                 "name every output of the op when converting (TFLite_Detection_PostProcess has four: "
@@ -135,7 +135,7 @@ def check(match: MessageMatch, target: Target | None) -> Meaning:
         )
     if "type" in text.lower():
         return Meaning(
-            [f"A tensor has the dtype {type_name(left)}, and {type_name(right)} is expected."],
+            [f"A tensor has the dtype {type_name(left)}, but {type_name(right)} is expected."],
             [
                 "convert again with consistent dtypes: quantize the whole model (representative dataset, "
                 "input and output types) or none of it",
@@ -144,9 +144,10 @@ def check(match: MessageMatch, target: Target | None) -> Meaning:
         )
     if "dims->size" in text or "NumDimensions" in text:
         return Meaning(
-            [f"A tensor has {left} dimensions, and {right} are expected."],
+            [f"A tensor has {left} dimensions, but {right} are expected."],
             [
-                "pass an input with all dimensions, also the batch (Java: `float[1][…]`, or a ByteBuffer)",
+                "pass an input with all dimensions, including the batch (Java: `float[1][…]`, or a "
+                "ByteBuffer)",
                 "if it has 0 dimensions, convert with a fixed input shape (`input_shapes`)",
             ],
         )
@@ -182,12 +183,12 @@ def input_sizes(match: MessageMatch, target: Target | None) -> Meaning:
         return Meaning()
     if int(wanted) == FLOAT_SIZE * int(size):
         return Meaning(
-            ["The model takes float32 (4 bytes for each value), and the buffer has one byte for each value."],
+            ["The model takes float32 (4 bytes per value), but the buffer has one byte per value."],
             ["fill the buffer with float32 values, normalized as in training"],
         )
     if int(size) == FLOAT_SIZE * int(wanted):
         return Meaning(
-            ["The model takes one byte for each value (quantized), and the buffer has float32 values."],
+            ["The model takes one byte per value (quantized), but the buffer has float32 values."],
             ["fill the buffer with uint8 or int8 values"],
         )
     return Meaning()

@@ -196,7 +196,7 @@ class KnownMessage:
 
 @functools.cache
 def messages() -> tuple[KnownMessage, ...]:
-    tables = (tomllib.loads((TABLES / f"{topic}.toml").read_text(encoding="utf-8")) for topic in TOPICS)
+    tables = (tomllib.loads((TABLES / f"{topic}.toml").read_text("utf-8")) for topic in TOPICS)
     return tuple(_message(**row) for table in tables for row in table["message"])
 
 

@@ -117,8 +117,8 @@ def missing_keras_module(match: MessageMatch, target: Target | None) -> Meaning 
     where = presence(*_split(module[1])) if module else None
     if meaning and where and (not where.spans or any(_is_in(LAST_KERAS_2, span) for span in where.spans)):
         meaning.ways_out.append(
-            "for code of Keras 2 on TensorFlow 2.16 or later, install the tf_keras of TensorFlow's own "
-            "number, and import it instead of keras"
+            "for Keras 2 code on TensorFlow 2.16 or later, install the tf_keras with TensorFlow's "
+            "version number, and import it instead of keras"
         )
     return meaning
 
@@ -157,7 +157,7 @@ def _known_name(name: str) -> Meaning | None:
         [f"{shown} The message does not tell which one is meant."],
         [
             *dict.fromkeys(instead for m in modules if (instead := _replaced_names().get(f"{m}.{name}"))),
-            "the last line of source code before the message shows from where it is imported: add that line",
+            "the last line of source code before the message shows where it is imported from: add that line",
         ],
     )
 
@@ -214,10 +214,12 @@ def _presence_of(module: str, name: str | None, match: MessageMatch) -> Meaning 
         ways.append(f"or {_install(where.package, last)}{_pythons(where.package, last)}")
     importing = _importing_package(match)
     if importing == where.package:
-        mixed = f"The file that asks for it is of {where.package} itself: files of two versions are mixed."
+        mixed = (
+            f"The file that imports it belongs to {where.package} itself: files from two versions are mixed."
+        )
         return Meaning([fact[0].upper() + fact[1:], mixed], [*_reinstall(where.package), *ways])
     if importing == "keras" and where.is_current:
-        ways.insert(0, "install the keras of the time of your TensorFlow (the package's file asks for it)")
+        ways.insert(0, "install the keras from the time of your TensorFlow (the package's file needs it)")
     broken = _reinstall(where.package, "otherwise, ") if where.is_current else []
     return Meaning([fact[0].upper() + fact[1:]], [*ways[:-1], *_ways_of_packages(where), ways[-1], *broken])
 
@@ -227,8 +229,8 @@ def _in_two_versions(shown: str, where: Presence, ways: list[str], match: Messag
     product = PRODUCTS[where.package]
     (_, last), (since, _) = where.spans[-2:]
     fact = (
-        f"{product} has {shown} {where}; the installed one is another, or incomplete. What is there since "
-        f"{since} may be another thing of the same name."
+        f"{product} has {shown} {where}; the installed one is a different version, or incomplete. What "
+        f"has been there since {since} may be something else with the same name."
     )
     old = f"for code from before {since}, {_install(where.package, last)}{_pythons(where.package, last)}"
     new = [f"for code of {since} and later, {_install(where.package, f'{since} or later')}"]
@@ -281,7 +283,7 @@ def _not_recorded(module: str, name: str | None, where: Presence) -> Meaning:
     others = other_places(module, name) if name else []
     if others:
         facts.append(
-            f"In {where.newest}, the same name is in {', '.join(others)}, which may be another thing."
+            f"In {where.newest}, the same name is in {', '.join(others)}, which may be something else."
         )
     return Meaning([*facts, NOT_RECORDED], [*ways, *_ways_of_packages(where)])
 
@@ -304,7 +306,7 @@ def _install(package: str, version: str) -> str:
     if package == STOCK or version_key(version.partition(" ")[0]) < version_key(KERAS_OF_ITS_OWN_NUMBER):
         return f"install {package} {version}"
     if version.startswith("2."):
-        return f"use TensorFlow {version}, which requires the keras of that number"
+        return f"use TensorFlow {version}, which requires the keras with that version number"
     return f"install keras {version}, if TensorFlow is 2.16 or later: older ones require another Keras"
 
 
@@ -315,7 +317,7 @@ def _places(module: str, name: str | None, where: Presence) -> list[str]:
     ways = [f"in your own code, use `{other.replace('tensorflow', 'tf', 1)}`" for other in others]
     if any(other.startswith(OLD_API) for other in others):
         ways.append(
-            "for much code of TensorFlow 1, write `import tensorflow.compat.v1 as tf` and "
+            "for most TensorFlow 1 code, write `import tensorflow.compat.v1 as tf` and "
             "`tf.disable_v2_behavior()`; `tf_upgrade_v2 --infile OLD.py --outfile NEW.py` rewrites such names"
         )
     return ways
@@ -323,8 +325,8 @@ def _places(module: str, name: str | None, where: Presence) -> list[str]:
 
 def _ways_of_packages(where: Presence) -> list[str]:
     return [
-        "if the last file of the traceback is of a package, install the version of it for the installed "
-        f"{where.package}; `pip check` lists requirements that are not met"
+        "if the last file in the traceback belongs to a package, install that package's version for the "
+        "installed {where.package}; `pip check` lists requirements that are not met"
     ]
 
 
@@ -358,5 +360,5 @@ def _names_before_1() -> dict[str, str]:
 
 @functools.cache
 def _replacements() -> dict[str, dict[str, str]]:
-    tables: dict[str, dict[str, str]] = tomllib.loads(REPLACED.read_text(encoding="utf-8"))
+    tables: dict[str, dict[str, str]] = tomllib.loads(REPLACED.read_text("utf-8"))
     return tables

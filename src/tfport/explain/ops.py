@@ -73,7 +73,7 @@ def _released(op: str, history: OpSummary, match: MessageMatch) -> Meaning:
     first, last = history.releases[0], history.releases[-1]
     released = f"TensorFlow registers it {recorded(history.releases)}"
     if op in PYTHON_OPS:
-        why = "it runs Python code of the program that made the model, which no other program has"
+        why = "it runs Python code in the program that made the model, which no other program has"
         return Meaning([f"{released}: {why}."], ["export the model without Python functions in its graph"])
     if not last.open:
         return Meaning(

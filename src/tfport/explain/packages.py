@@ -280,7 +280,7 @@ OWNERS: dict[tuple[str, ...], tuple[str, list[str]]] = {
         [FLAGS, "TensorFlow 1.3 and 1.4 need `-I$TF_INC/external/nsync/public` in addition"],
     ),
     ("third_party/gpus/cuda/", "cuda", "cudnn", "cublas"): (
-        "It is a header of CUDA or cuDNN.",
+        "It is a CUDA or cuDNN header.",
         [
             "install the CUDA toolkit of the release (`tfport targets show TARGET`), and add "
             "`-I /usr/local/cuda/include`",

@@ -151,7 +151,7 @@ def _of_another_library(symbol: str, shown: list[str], package: list[str]) -> Me
         )
     if symbol.startswith(STANDARD_NAMES):
         return Meaning(
-            ["It is a symbol of the C++ standard library, and the one in use is of another GCC."],
+            ["It is a symbol of the C++ standard library, but the one in use comes from another GCC."],
             [
                 "compile the library with the GCC of this environment",
                 "upgrade libstdc++ (in conda, `libstdcxx-ng`), or remove its folder from LD_LIBRARY_PATH",

@@ -229,7 +229,7 @@ def _flatten(
     if checker.definition("IdentityN") is None:
         bypassed = bypass_op(model, "IdentityN")
         journal.changed(
-            "answered one by one", "Signatures return each tensor through an Identity of its own.", bypassed
+            "answered one by one", "Signatures return each tensor through its own Identity.", bypassed
         )
         prune(model, [*_ends(model, options), *model.init_nodes], journal)
     restructuring = Restructuring(model, checker, journal, lower=form is ModelForm.LOWERED)

@@ -96,7 +96,7 @@ def drop_inferred_shapes(model: Model, journal: Journal) -> None:
             attrs = {name: value for name, value in node.attrs.items() if name != OUTPUT_SHAPES}
             node.become(node.op, attrs)
             changed.append((node.name, node.op))
-    says = "Shapes that the file repeats from inference are removed: the target infers them itself."
+    says = "Inferred shapes stored in the file are removed; the target infers them itself."
     journal.changed("without inferred shapes", says, changed)
 
 

@@ -30,7 +30,7 @@ from tfport.fix.lite.input_ranks import with_known_ranks
 from tfport.fix.options import UNCHANGED, FixOptions
 from tfport.fix.signature_changes import with_signature_changes
 from tfport.formats.digests import model_digest, model_files
-from tfport.formats.output import new_path
+from tfport.formats.output import certificate_paths, new_path
 from tfport.graph.model import Model, Signature
 from tfport.runtime.custom.registry import Registry
 from tfport.runtime.export import OnnxOptions, export_signature
@@ -114,14 +114,13 @@ def _certified(
         verification = _compared(model, signature, tried, outputs, part)
         if verification.verdict != ALIKE:
             return _written(signature, graph, verification.statement, differs=True)
-        ends = ("certificate.json", "certificate.html")
-        text, page = (together.enter_context(new_path(f"{path}.{end}")) for end in ends)
+        text, page = (together.enter_context(new_path(beside)) for beside in certificate_paths(path))
         for file in sorted(Path(folder).iterdir(), reverse=True):  # the data before the model
             with new_path(path.with_name(file.name)) as written:
                 shutil.copyfile(file, written)
         certificate = _certificate(model, path, verification, command)
-        text.write_text(certificate_text(certificate))
-        page.write_text(certificate.page())
+        text.write_text(certificate_text(certificate), encoding="utf-8")
+        page.write_text(certificate.page(), encoding="utf-8")
     return _written(signature, graph, verification.statement)
 
 

@@ -85,7 +85,7 @@ def write_split(
             "outputs": outputs,
             "parts": parts,
         }
-        (temporary / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
+        (temporary / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
     return SplitModel(name, parts)
 
 
@@ -149,7 +149,7 @@ def _parts(
 
 
 def _host_node(step: Step) -> dict[str, str]:
-    why = "it has side effects" if step.effect else step.why or "too little for a file of its own"
+    why = "it has side effects" if step.effect else step.why or "too small for its own file"
     return {"name": step.name, "op": step.op, "why": why}
 
 

@@ -37,7 +37,7 @@ from tfport.fix.tried_releases import MODELS, is_tried
 from tfport.formats.checkpoint.write import Tensors
 from tfport.formats.digests import model_digest, model_files
 from tfport.formats.graph_def.signature import META_GRAPH
-from tfport.formats.output import new_path
+from tfport.formats.output import CERTIFICATES, certificate_paths, new_path
 from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.graph.model import Model
 from tfport.graph.op_facts.kinds import FUNCTIONAL
@@ -119,16 +119,17 @@ class Fixed(RenderedResult):
         if not self.ok:
             why = self.verification.statement if self.verification else "; ".join(self.remaining)
             raise Error(f"{self.source.where}: not written for {self.target.name}: {why}")
-        beside = str(path).rstrip(os.sep).removesuffix(".meta")
+        paths = certificate_paths(path)
+        if attestation:
+            paths.append(f"{paths[0].removesuffix(CERTIFICATES[0])}intoto.json")
         with ExitStack() as together:
-            ends = ["certificate.json", "certificate.html", *(["intoto.json"] if attestation else [])]
-            certificates = [together.enter_context(new_path(f"{beside}.{end}")) for end in ends]
+            certificates = [together.enter_context(new_path(beside)) for beside in paths]
             written = self._write(path)
             certificate = self.certificate = self._certificate(written)
-            certificates[0].write_text(certificate_text(certificate))
-            certificates[1].write_text(certificate.page())
+            certificates[0].write_bytes(certificate_text(certificate).encode())  # the same on every system
+            certificates[1].write_bytes(certificate.page().encode())
             if attestation:
-                certificates[2].write_text(attestation_text(certificate))
+                certificates[2].write_bytes(attestation_text(certificate).encode())
 
     def write_model(self, path: str | os.PathLike[str]) -> None:
         """Write only the model, whatever the comparison says: to reproduce a difference."""

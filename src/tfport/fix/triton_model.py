@@ -90,7 +90,7 @@ def write_triton_model(
         config += _instances("KIND_CPU" if has_effects else "KIND_AUTO", backend)
         if inputs and not has_effects and _accepts_zeros(session, signature, inputs):
             config += _warm_up(signature, inputs, batch)
-        (folder / "config.pbtxt").write_text("\n".join(config) + "\n")
+        (folder / "config.pbtxt").write_text("\n".join(config) + "\n", encoding="utf-8")
     return TritonModel(name, backend, why, batch, signature)
 
 
@@ -241,7 +241,7 @@ def _list(sizes: Sequence[int]) -> str:
 
 def _write_python_model(folder: Path, version: Path, signature: Signature, scalars: list[str]) -> None:
     types = {name: str(spec.dtype.numpy) for name, spec in signature.outputs.items()}
-    text = MODEL_PY.read_text()
+    text = MODEL_PY.read_text("utf-8")
     values = {
         "SIGNATURE": signature.name,
         "INPUTS": list(signature.inputs),
@@ -250,8 +250,9 @@ def _write_python_model(folder: Path, version: Path, signature: Signature, scala
     }
     for key, value in values.items():
         text = text.replace(f"{{{key}}}", repr(value))
-    (version / "model.py").write_text(text)
+    (version / "model.py").write_text(text, encoding="utf-8")
     (folder / "environment.yml").write_text(
         "name: tfport\nchannels: [conda-forge]\n"
-        f"dependencies:\n  - python=3.12\n  - pip\n  - pip: [tfport=={own_version()}]\n"
+        f"dependencies:\n  - python=3.12\n  - pip\n  - pip: [tfport=={own_version()}]\n",
+        encoding="utf-8",
     )

@@ -5,7 +5,6 @@ The layout of `torch` (`torch_layout`) has the axes and gates as the modules of 
 
 from __future__ import annotations
 
-import importlib
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfport.errors import Error
+from tfport.extras import optional_module
 from tfport.fix.torch_layout import KERNELS, in_torch_layout
 from tfport.formats.output import new_path
 from tfport.formats.saved_model.signature import SAVED_MODEL
@@ -128,8 +128,6 @@ def _with_reads(node: Node, index: int) -> list[Value]:
 
 # Files
 
-MISSING = "{what} is not installed: pip install 'tfport[{extra}]'"
-
 
 def _npz(path: Path, weights: Mapping[str, NamedWeight], layout: str) -> None:
     with path.open("wb") as file:
@@ -143,19 +141,13 @@ def _plain(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _safetensors(path: Path, weights: Mapping[str, NamedWeight], layout: str) -> None:
-    try:
-        safetensors = importlib.import_module("safetensors.numpy")
-    except ImportError:
-        raise Error(MISSING.format(what="safetensors", extra="export")) from None
+    safetensors = optional_module("safetensors.numpy", f"writing {path.name}")
     arrays = {name: np.ascontiguousarray(weight.array(layout)) for name, weight in weights.items()}
     safetensors.save_file(arrays, path, metadata={"format": "pt" if layout == TORCH else "np"})
 
 
 def _hdf5(path: Path, weights: Mapping[str, NamedWeight], layout: str) -> None:
-    try:
-        h5py = importlib.import_module("h5py")
-    except ImportError:
-        raise Error(MISSING.format(what="h5py", extra="keras")) from None
+    h5py = optional_module("h5py", f"writing {path.name}")
     with h5py.File(path, "w") as file:
         for name, weight in weights.items():
             try:

@@ -24,6 +24,7 @@ from contextlib import contextmanager
 from typing import IO
 
 from tfport.errors import Error, UnreadableFile
+from tfport.operating_system import memory_file
 
 MOST_READ = 4 << 20
 """Larger files are mapped or copied to temporary files."""
@@ -172,9 +173,7 @@ def scratch_file(size: int) -> IO[bytes]:
             return tempfile.TemporaryFile(buffering=0)
     except OSError:  # there is no folder for temporary files
         pass
-    if not hasattr(os, "memfd_create"):
-        return tempfile.TemporaryFile(buffering=0)
-    return open(os.memfd_create("tfport", os.MFD_CLOEXEC), "w+b", buffering=0)
+    return open(memory_file("tfport"), "w+b", buffering=0)
 
 
 # Replace the pages of a mapping by a copy of them

@@ -126,7 +126,7 @@ class MemoryFiles:
 
     def map(self, name: str) -> memoryview:
         if name not in self.contents:
-            raise UnreadableFile(f"{self.where}: there is no {name} beside it")
+            raise UnreadableFile(f"{self.where}: there is no {name} next to it")
         return self.contents[name]
 
     def hold(self, names: Iterable[str]) -> None:
@@ -144,7 +144,7 @@ class MemoryFiles:
 
 def release_mapped(view: memoryview) -> None:
     """Release the memory of what was read of a mapped file; it is read from the file again when needed."""
-    if isinstance(view.obj, mmap.mmap):
+    if isinstance(view.obj, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):  # not on Windows
         view.obj.madvise(mmap.MADV_DONTNEED)
 
 

@@ -19,7 +19,15 @@ from tfport.formats.checkpoint.signature import find_prefix
 from tfport.formats.file_reader import FileReader
 from tfport.formats.files import Files, Folder, MemoryFiles, reason
 from tfport.formats.format import HEAD, ModelFormat, ModelLocation, OtherFile, Sample
-from tfport.formats.recognize import locate, models_below, models_in, other_archive, other_folder, recognize
+from tfport.formats.recognize import (
+    folder_models,
+    locate,
+    models_below,
+    models_in,
+    other_archive,
+    other_folder,
+    recognize,
+)
 from tfport.formats.remote import is_address
 
 ModelSource: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryview | IO[bytes]"
@@ -100,7 +108,8 @@ def _archive_at(path: str, reader: FileReader) -> Archive | None:
 
 
 def _in_folder(files: Files) -> ModelLocation:
-    if models := models_in(files):
+    models, _ = folder_models(files)
+    if models:
         return _only(models, files)
     below, _ = models_below(files, LEVELS)
     if below:

@@ -105,7 +105,7 @@ OTHER_FRAMEWORKS = (
     OtherFile(
         "a PyTorch checkpoint, not a TensorFlow one",
         starts_with(b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."),  # before PyTorch used zip files
-        instead="tfport does not open it, as it contains a Python pickle",
+        instead="tfport does not open it because it contains a Python pickle",
         in_archive=r"(.*/)?data\.pkl",
         in_folder=r"pytorch_model.*\.bin",
     ),

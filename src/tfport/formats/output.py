@@ -17,14 +17,35 @@ from tfport.formats.files import Files, reason, release_mapped
 CHUNK = 1 << 20
 
 
+CERTIFICATES = ("certificate.json", "certificate.html")
+"""The ends of what is written beside a model that was compared."""
+
+
+def require_new(path: str | os.PathLike[str]) -> None:
+    """Refuse a path that exists."""
+    if os.path.lexists(path):
+        raise Error(
+            f"{path}: already exists; tfport does not overwrite files, so choose another path or remove it"
+        )
+
+
+def certificate_paths(path: str | os.PathLike[str]) -> list[str]:
+    """Where the certificates of a model lie."""
+    beside = os.fspath(path).rstrip(os.sep).removesuffix(".meta")
+    return [f"{beside}.{end}" for end in CERTIFICATES]
+
+
+def require_new_model(path: str | os.PathLike[str]) -> None:
+    """Refuse a path that exists, or whose certificates do: before the work, not after it."""
+    for new in (path, *certificate_paths(path)):
+        require_new(new)
+
+
 @contextmanager
 def new_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A temporary path to write to; it is renamed to `path` when the block ends without an error."""
     final = Path(path)
-    if os.path.lexists(final):
-        raise Error(
-            f"{final}: already exists; tfport does not overwrite files, so choose another path or remove it"
-        )
+    require_new(final)
     temporary = final.with_name(f".{final.name}.{os.urandom(8).hex()}")
     new_folders = [folder for folder in final.parents if not os.path.lexists(folder)]
     try:

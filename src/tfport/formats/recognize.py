@@ -58,6 +58,7 @@ _MODELS = [row for row in FORMATS if isinstance(row, ModelFormat)]
 _OTHERS = [row for row in FORMATS if isinstance(row, OtherFile)]
 _IN_FOLDERS = sorted((row for row in _MODELS if row.folder_rank), key=lambda row: row.folder_rank)
 _WEIGHTS_ALONE = (checkpoint.CHECKPOINT, checkpoint.CHECKPOINT_STATE, keras.KERAS_WEIGHTS)
+_SINGLE_FILES = (graph_def.GRAPH_DEF, keras.KERAS_H5, keras.KERAS_ARCHIVE, lite.LITE)
 _WITH_GRAPHS = [row for row in _IN_FOLDERS if row not in _WEIGHTS_ALONE]
 MOST_FILES = 500
 """At most this many files of a folder are opened to recognize them."""
@@ -95,6 +96,28 @@ def models_in(files: Files) -> list[ModelLocation]:
     names, folders = files.list()
     models = (_models_of(row, files, names, folders) for row in _IN_FOLDERS)
     return next(filter(None, models), [])
+
+
+def folder_models(files: Files) -> tuple[list[ModelLocation], list[Error]]:
+    """The models directly in a folder, and the errors of damaged files beside them.
+
+    A SavedModel, a checkpoint or a TF.js model has the whole folder. Models that are single files may be of
+    several formats.
+    """
+    errors: list[Error] = []
+    try:
+        models = models_in(files)
+    except Error as error:
+        models, errors = [], [error]
+    if any(model.format not in _SINGLE_FILES for model in models) or not (models or errors):
+        return models, errors
+    every = list(every_model_in(files))
+    known = {model.format for model in models}  # whose groups of names have an order: .pb before .pbtxt
+    readable = [model for model in every if not isinstance(model, tuple)]
+    models += [m for m in readable if m.format in _SINGLE_FILES and m.format not in known]
+    if not models:
+        raise errors[0]
+    return models, [damaged[1] for damaged in every if isinstance(damaged, tuple)]
 
 
 def _models_of(row: ModelFormat, files: Files, names: list[str], folders: list[str]) -> list[ModelLocation]:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from tfport.errors import UnreadableFile
+from tfport.extras import optional_module
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -26,12 +27,9 @@ def is_address(path: str) -> bool:
 
 def open_remote(address: str) -> tuple[AbstractFileSystem, str]:
     """The file system of an address, and the path in it."""
+    core = optional_module("fsspec.core", f"{address}: an object store", "batch")
     try:
-        from fsspec.core import url_to_fs
-    except ImportError:
-        raise UnreadableFile(f"{address}: object stores need fsspec: pip install fsspec") from None
-    try:
-        files, path = url_to_fs(address)
+        files, path = core.url_to_fs(address)
     except (ImportError, ValueError) as error:
         raise UnreadableFile(f"{address}: {error}") from None
     files.invalidate_cache()  # other processes write there

@@ -85,7 +85,8 @@ class _GraphNames:
         self._graph, self._nodes = graph, graph.nodes
 
     def __call__(self, name: str, values: list[Value]) -> None:
-        if (node := self._nodes.get(name)) is not None and ":" not in name:
+        # without a number after the colon it is a name, as TensorFlow reads it, which no release accepts
+        if (node := self._nodes.get(name)) is not None and tensor_index(name.rpartition(":")[2]) is None:
             values.append(node.output(0))
             return
         base, _, index = name.rpartition(":") if ":" in name else (name, "", "0")

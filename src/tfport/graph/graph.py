@@ -31,6 +31,14 @@ WHOLE = -1
 """As an index within an argument: all tensors of the argument."""
 
 
+def tensor_parts(name: str) -> tuple[str, int | None]:
+    """The node and the index in `node` or `node:1`; a colon without a number belongs to the name."""
+    node, colon, number = name.rpartition(":")
+    if not colon or not number.isdecimal():
+        return name, 0
+    return node, tensor_index(number)
+
+
 def tensor_index(text: str) -> int | None:
     """The number after the colon of `node:1`, if it is a valid output index."""
     if not (text.isascii() and text.isdigit() and len(text) < 8):
@@ -455,8 +463,8 @@ class Graph:
 
     def value(self, name: str) -> Value:
         """The value with the name `node` or `node:1`; MalformedGraph if there is none."""
-        base, _, number = name.partition(":")
-        node, index = self.find(base), tensor_index(number or "0")
+        base, index = tensor_parts(name)
+        node = self.find(base)
         if node is None or index is None:
             raise MalformedGraph(f"there is no tensor `{name}` in the graph")
         return node.output(index)

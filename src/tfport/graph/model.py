@@ -16,9 +16,10 @@ from tfport.formats.format import ModelFormat
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.graph.build import graph_from_def, graph_to_def
 from tfport.graph.dtypes import DType
-from tfport.graph.graph import Graph, Node, Value, tensor_index
+from tfport.graph.graph import Graph, Node, Value, tensor_parts
 from tfport.graph.shapes import UNKNOWN, Shape
 from tfport.graph.tensors import Tensor
+from tfport.rendering import notebook_html
 from tfport.startup.dataclass import dataclass, field, replace
 
 if TYPE_CHECKING:
@@ -110,6 +111,9 @@ class Model:
         names = ", ".join(self.signatures) or "no signature"
         return f"<Model {self.where}: {self.format.name}, {names}>"
 
+    def _repr_html_(self) -> str:
+        return notebook_html(self)
+
     def require_graph(self) -> None:
         """Raise an error if there is no graph to run, fix or export."""
         if self.no_graph:
@@ -192,8 +196,8 @@ class Model:
         return [node for name in names if (node := self.graph.find(name.partition(":")[0]))]
 
     def _value(self, name: str) -> Value | None:
-        node, _, number = name.partition(":")
-        owner, index = self.graph.find(node), tensor_index(number or "0")
+        node, index = tensor_parts(name)
+        owner = self.graph.find(node)
         if owner is None or index is None or not owner.may_have(index):
             return None
         return owner.output(index)

@@ -123,7 +123,7 @@ def open_library(path: Path, machine: str) -> ElfLibrary | None:
 def _configured(system: HostSystem, path: str, depth: int = 0) -> list[str]:
     """The folders in ld.so.conf and in the files that it includes."""
     try:
-        lines = system.inside(path).read_text(errors="replace").splitlines()
+        lines = system.inside(path).read_text("utf-8", "replace").splitlines()
     except OSError:
         return []
     folders: list[str] = []

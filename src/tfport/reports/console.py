@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 
+from tfport.operating_system import shows_colors
 from tfport.rendering import PARTS, PLAIN, RenderedResult, Renderer, rendered, renderer_of
 from tfport.reports.layout import Grid, Group, Indented, ReportPart, Text
 from tfport.reports.lines import Line, is_terminal, plain_text, terminal_width
@@ -52,7 +53,8 @@ def plain(render: Render) -> str:
 
 def colored(parts: Iterable[ReportPart | str], width: int) -> str:
     """The text with the colors of a terminal, where it has some and the user wants them."""
-    has_colors = os.environ.get("TERM") not in ("dumb", "unknown") and not os.environ.get("NO_COLOR")
+    is_wanted = os.environ.get("TERM") not in ("dumb", "unknown") and not os.environ.get("NO_COLOR")
+    has_colors = is_wanted and shows_colors()
     paint = _painted if has_colors else plain_text
     return "".join(f"{paint(line)}\n" for line in Group(*parts).lines(width))
 

@@ -164,7 +164,7 @@ def _short(number: float) -> str:
 
 def summary(verification: Verification) -> str:
     refused = sum(trial.original == REFUSED for trial in verification.trials)
-    return f"{count(len(verification.trials), 'input')}, of which the original refused {refused:,}"
+    return f"{count(len(verification.trials), 'input')}; the original refused {refused:,}"
 
 
 def tried(verification: Verification) -> Iterator[tuple[str, str]]:

@@ -26,7 +26,7 @@ def made_by(report: KerasInspection) -> list[str]:
     file = report.file
     if report.is_saved_model:  # TensorFlow and its Keras
         return [f"Keras {file.keras_version}" if file.keras_version else KERAS_2]
-    no_version = "Keras 1, as the file has no version" if report.has_architecture else "unknown"
+    no_version = "Keras 1, because the file has no version" if report.has_architecture else "unknown"
     version = f"Keras {file.keras_version}" if file.keras_version else no_version
     parts = [
         file.generated_by or version,

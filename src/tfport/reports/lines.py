@@ -1,7 +1,7 @@
 """The width of a terminal, and text broken into lines as a terminal shows it.
 
 A line is a list of runs, each with its style: `bold red`. Most characters are one column wide; what the
-others need is known to `rich`, which takes long to import and is asked only for them.
+others need, `unicodedata` knows.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Iterator
 from itertools import pairwise
+from types import ModuleType
 
 Run = tuple[str, str]
 """A text and its style."""
@@ -27,9 +28,17 @@ def columns_of(text: str) -> int:
     """The number of columns that a text takes."""
     if _NARROW.fullmatch(text):
         return len(text)
-    from rich.cells import cell_len
+    import unicodedata  # here, as few texts need it
 
-    return cell_len(text)
+    return sum(_columns_of_character(unicodedata, character) for character in text)
+
+
+def _columns_of_character(unicodedata: ModuleType, character: str) -> int:
+    """None for an accent or another mark on the character before, two for a wide one."""
+    category = unicodedata.category(character)
+    if category in ("Mn", "Me", "Mc", "Cc", "Cf"):
+        return 0
+    return 2 if category != "Cn" and unicodedata.east_asian_width(character) in "WF" else 1
 
 
 def width_of(line: Line) -> int:

@@ -7,10 +7,14 @@ parts, in the order of the signature.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from tfport.errors import Error
-from tfport.graph.model import Signature
+from tfport.graph.model import Signature, TensorSpec
+
+MOST_LISTED = 4
+"""Inputs, and outputs, in the repr of a signature."""
 
 
 def flatten_inputs(signature: Signature, inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -46,7 +50,7 @@ def pack_outputs(signature: Signature, values: Sequence[Any]) -> dict[str, Any]:
     return outputs
 
 
-def signature_call(signature: Signature, run: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+def signature_call(signature: Signature, run: Callable[..., Any], **options: Any) -> SignatureCall:
     """A function of the inputs of a signature; `run` takes fetches and feeds, as `Session.run`."""
     fetches = tuple(tensor for spec in signature.outputs.values() for tensor in spec.tensors)
     feeds = [(name, spec.tensors[0]) for name, spec in signature.inputs.items()]
@@ -63,14 +67,23 @@ def signature_call(signature: Signature, run: Callable[..., Any], **options: Any
         values = run(fetches, {tensor: inputs[name] for name, tensor in feeds}, **options)
         return dict(zip(names, values, strict=True))
 
-    chosen = call_plain if is_plain else call
+    return SignatureCall(signature, call_plain if is_plain else call)
 
-    def call_signature(*values: Any, **inputs: Any) -> dict[str, Any]:
-        return chosen(_named(signature, values, inputs) if values else inputs)
 
-    call_signature.__name__ = call_signature.__qualname__ = signature.name
-    call_signature.__doc__ = _described(signature)
-    return call_signature
+class SignatureCall:
+    """Calls a signature, with inputs in its order or by name."""
+
+    def __init__(self, signature: Signature, call: Callable[[Mapping[str, Any]], dict[str, Any]]) -> None:
+        self._signature, self._call = signature, call
+        self.__name__ = self.__qualname__ = signature.name
+        self.__doc__ = _described(signature)
+
+    def __call__(self, *values: Any, **inputs: Any) -> dict[str, Any]:
+        return self._call(_named(self._signature, values, inputs) if values else inputs)
+
+    def __repr__(self) -> str:
+        inputs, outputs = _listed(self._signature.inputs), _listed(self._signature.outputs)
+        return f"<Signature {self._signature.name}: {inputs} -> {outputs}>"
 
 
 def _named(signature: Signature, values: Sequence[Any], inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -90,3 +103,10 @@ def _described(signature: Signature) -> str:
     inputs = "\n".join(f"    {name}: {spec}" for name, spec in signature.inputs.items())
     outputs = "\n".join(f"    {name}: {spec}" for name, spec in signature.outputs.items())
     return f"Run the signature {signature.name}.\n\nInputs:\n{inputs}\n\nOutputs:\n{outputs}\n"
+
+
+def _listed(specs: Mapping[str, TensorSpec]) -> str:
+    """The first inputs or outputs of a signature, in a line."""
+    first = [f"{name}: {spec}" for name, spec in islice(specs.items(), MOST_LISTED)]
+    more = [f"{len(specs) - len(first)} more"] if len(specs) > len(first) else []
+    return ", ".join(first + more) or "none"

@@ -15,6 +15,8 @@ import ctypes
 import functools
 from collections.abc import Callable
 
+from tfport.operating_system import is_windows
+
 _OTHERS: list[Callable[[], None]] = []
 
 
@@ -40,4 +42,4 @@ def return_heaps() -> None:
 @functools.cache
 def _trim() -> Callable[[int], int] | None:
     """`malloc_trim` of glibc."""
-    return getattr(ctypes.CDLL(None), "malloc_trim", None)
+    return None if is_windows() else getattr(ctypes.CDLL(None), "malloc_trim", None)

@@ -2,28 +2,29 @@
 
 It starts on the CPU, whose first answer comes soonest. When inputs of similar sizes have come a few times,
 both devices run in turn in a thread of their own, from arrays on the host to arrays on the host, while calls
-are answered as before; the faster is used from then on. The choice is remembered in a file: the next process
-uses it from the first call, and does not load the model onto a device that it does not use. A program whose
-effects must not happen twice runs on the GPU.
+are answered as before; the faster is used from then on. Where TensorRT is installed, it runs against that
+one. The choice is remembered in a file: the next process uses it from the first call, and does not load the
+model onto a device that it does not use. A program whose effects must not happen twice runs on the GPU.
 """
 
 from __future__ import annotations
 
+import statistics
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from tfport.errors import Error, ResourceExhausted
-from tfport.runtime.engines.choice_cache import CPU, GPU, Choice
+from tfport.runtime.engines.choice_cache import CPU, GPU, TENSORRT, Choice
 from tfport.runtime.engines.engine import Rival
 from tfport.runtime.engines.gpu.device_array import DeviceArray
 from tfport.runtime.engines.gpu.preparation import PREPARATIONS, RUNS_TO_PREPARE
 from tfport.runtime.engines.island_key import machine
-from tfport.runtime.engines.race import best_times
 from tfport.runtime.operand import Operand
 from tfport.runtime.plan import Plan
 from tfport.runtime.program import Program, only_asserts
@@ -34,7 +35,14 @@ WARM_UP, WARM_UP_SECONDS = 6, 0.3
 """Runs before a device is measured, at least two."""
 CLEARLY = 3
 """One device is so many times faster that its first runs decide."""
+TURNS, TURN_CALLS, TURN_SECONDS = 9, 8, 0.1
+"""How often the devices take turns, and how many calls and seconds each turn has at most."""
+TURNS_SECONDS = 1.5
+"""No turn begins after this time, except the second ones."""
 MAX_SEEN = 1000
+RACE = "tfport-race"
+"""The thread that measures."""
+_SHAPE = attrgetter("shape")
 Run = Callable[[Sequence[Any]], Sequence[Any]]
 Times = Callable[[Run, Run, Sequence[Any]], tuple[float, float]]
 Sizes = tuple[tuple[int, ...], ...]
@@ -45,7 +53,7 @@ class RaceEnded(Exception):
 
 
 class PlacedPlan:
-    """The plans of a program on both devices, made when they are needed; any thread may run it."""
+    """The plans of a program on each device, made when they are needed; any thread may run it."""
 
     is_steady = False
 
@@ -56,11 +64,15 @@ class PlacedPlan:
         rival: Rival,
         times: Times | None = None,
     ) -> None:
-        """`made_for`: the plan for `CPU` or for `GPU`; `times` measures two runs (default: `quick_times`)."""
+        """`made_for`: the plan for a device, `CPU`, `GPU` or `TENSORRT`.
+
+        `times` measures two runs (default: `quick_times`).
+        """
         self.ops = [step.op for step in program.steps]
         self._made_for, self._choices, self._times = made_for, rival.choices, times or quick_times
         self._key = program_key(program, rival.settings)
         self._can_repeat = only_asserts(program.steps)
+        self._devices = (CPU, GPU) if rival.tensorrt is None else (CPU, GPU, TENSORRT)
         self._making = threading.Lock()
         """Held while a plan is made."""
         self._counting = threading.Lock()
@@ -84,7 +96,7 @@ class PlacedPlan:
     def run(self, inputs: Sequence[Any], *, on_device: bool = False) -> list[Any]:
         if on_device or DeviceArray in map(type, inputs):
             return self._plan(GPU).run(inputs, on_device=on_device)
-        shapes = tuple([array.shape for array in inputs])
+        shapes = tuple(map(_SHAPE, inputs))  # the quickest way: some calls take 20 µs
         if (plan := self._settled.get(shapes)) is not None:
             return plan.run(inputs)
         sizes = similar_sizes(inputs)
@@ -127,26 +139,35 @@ class PlacedPlan:
                 return
             copies = [np.array(array) for array in inputs]  # the caller may change its own
             # not a daemon: such a thread may end in the middle of a call to the driver
-            self.race = threading.Thread(target=self._measure, args=(sizes, copies), name="tfport-race")
+            self.race = threading.Thread(target=self._measure, args=(sizes, copies), name=RACE)
             self.race.start()
 
     def _measure(self, sizes: Sizes, inputs: Sequence[Any]) -> None:
-        """Choose the faster device."""
-        try:
-            run_on_gpu = self._run_on(GPU)
-            for _ in range(RUNS_TO_PREPARE):
-                run_on_gpu(inputs)
-            PREPARATIONS.wait()
-            on_gpu, on_cpu = self._times(run_on_gpu, self._run_on(CPU), inputs)
-            device = CPU if on_cpu < on_gpu else GPU
+        """Choose the fastest device; one that cannot run this is not chosen."""
+        fastest, is_measured = CPU, False
+        for device in self._devices[1:]:
+            try:
+                fastest = self._faster(device, fastest, inputs)
+            except RaceEnded:
+                return
+            except Error:
+                continue
+            is_measured = True
+        if is_measured:
             for key in (str(sizes), ""):
-                self._choices.put(f"{self._key}:{key}", Choice(device, 1))
-        except RaceEnded:
-            return
-        except Error:
-            device = self._usual  # the other cannot run this
-        self._usual = device
-        self._choose(sizes, device)
+                self._choices.put(f"{self._key}:{key}", Choice(fastest, 1))
+        else:
+            fastest = self._usual
+        self._usual = fastest
+        self._choose(sizes, fastest)
+
+    def _faster(self, device: str, other: str, inputs: Sequence[Any]) -> str:
+        run = self._run_on(device)
+        for _ in range(RUNS_TO_PREPARE):
+            run(inputs)
+        PREPARATIONS.wait()
+        own, of_other = self._times(run, self._run_on(other), inputs)
+        return other if of_other < own else device
 
     def _run_on(self, device: str) -> Run:
         plan = self._plan(device)
@@ -164,12 +185,12 @@ class PlacedPlan:
                 self._chosen.clear()
             self._chosen[sizes] = device
             self._settled.clear()
-            for unused in {CPU, GPU} - {self._usual, *self._chosen.values()}:
+            for unused in {*self._devices} - {self._usual, *self._chosen.values()}:
                 self._plans.pop(unused, None)
 
     def _remembered(self, sizes: str) -> str | None:
         choice = self._choices.get(f"{self._key}:{sizes}")
-        return choice.engine if choice is not None and choice.engine in (CPU, GPU) else None
+        return choice.engine if choice is not None and choice.engine in self._devices else None
 
     def _plan(self, device: str) -> Plan:
         plan = self._plans.get(device)
@@ -182,19 +203,39 @@ class PlacedPlan:
 
 
 def quick_times(first: Run, second: Run, inputs: Sequence[Any]) -> tuple[float, float]:
-    """The shortest times of two runs; of few runs, if they differ so much that more would say the same."""
-    warm = _warm_time(first, inputs), _warm_time(second, inputs)
-    return warm if max(warm) > CLEARLY * min(warm) else best_times(first, second, inputs)
+    """The shortest times of a few runs of each, if they differ so much that more would say the same; or else
+    `usual_times`."""
+    warm = min(_times(first, inputs)), min(_times(second, inputs))
+    return warm if max(warm) > CLEARLY * min(warm) else usual_times(first, second, inputs)
 
 
-def _warm_time(run: Run, inputs: Sequence[Any]) -> float:
-    """The shortest of the first runs; fewer if they take long."""
+def usual_times(first: Run, second: Run, inputs: Sequence[Any]) -> tuple[float, float]:
+    """The medians of the times of two runs.
+
+    Calls come one after another in turns of each run, as they do where speed matters. After a pause, or at
+    its best, the slower one may be the faster.
+    """
+    began = time.perf_counter()
+    times: tuple[list[float], list[float]] = [], []
+    for turn in range(TURNS):
+        if turn > 1 and time.perf_counter() - began > TURNS_SECONDS:
+            break
+        for own, run in zip(times, (first, second), strict=True):
+            run(inputs)  # wakes the threads
+            own += _times(run, inputs, TURN_CALLS, TURN_SECONDS)
+    return statistics.median(times[0]), statistics.median(times[1])
+
+
+def _times(
+    run: Run, inputs: Sequence[Any], most: int = WARM_UP, seconds: float = WARM_UP_SECONDS
+) -> list[float]:
+    """The seconds of at least two runs; of fewer than `most` if they take longer than `seconds` together."""
     times: list[float] = []
-    while len(times) < WARM_UP and (len(times) < 2 or sum(times) < WARM_UP_SECONDS):
+    while len(times) < 2 or (len(times) < most and sum(times) < seconds):
         began = time.perf_counter()
         run(inputs)
         times.append(time.perf_counter() - began)
-    return min(times)
+    return times
 
 
 def similar_sizes(arrays: Sequence[Any]) -> Sizes:

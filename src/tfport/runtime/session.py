@@ -38,7 +38,7 @@ from tfport.runtime.bounds.run_scope import NO_LIMITS, RunLimits, bounded, curre
 from tfport.runtime.bounds.stop_signal import StopSignal
 from tfport.runtime.composite import signature_call
 from tfport.runtime.custom.registry import Registry, definitions_with, ready
-from tfport.runtime.engines.choice_cache import CPU, GPU
+from tfport.runtime.engines.choice_cache import CPU, GPU, TENSORRT
 from tfport.runtime.engines.engine import Engine, EngineFailed, IslandRejected, NumbersRefused
 from tfport.runtime.engines.gpu.device_array import all_on_host
 from tfport.runtime.engines.gpu.gpu_options import NO_GPU_OPTIONS, GpuOptions
@@ -59,6 +59,7 @@ from tfport.runtime.program import Program, only_asserts
 from tfport.runtime.restore.object_restore import restore_from_objects
 from tfport.runtime.restore.plain_restore import restore_plainly
 from tfport.runtime.restore.restore_checks import check_restorable, unset_error, unset_variables
+from tfport.runtime.select_signature import select_signature
 from tfport.runtime.state import State
 
 if TYPE_CHECKING:
@@ -100,6 +101,10 @@ class Session:
     def __repr__(self) -> str:
         names = ", ".join(self.model.signatures) or "no signature"
         return f"<Session of {self.model.where}: {names}>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the model."""
+        return self.model._repr_html_()
 
     def _load(
         self,
@@ -201,15 +206,18 @@ class Session:
                 self.plans.add(key, plan, version)
         return plan.run(all_on_host(inputs))
 
-    def signature(self, name: str) -> Callable[..., dict[str, NDArray[Any]]]:
-        """A function from the inputs of a signature, by name or in their order, to its named outputs."""
-        signature = self.model.signatures.get(name)
+    def signature(self, name: str | None = None) -> Callable[..., dict[str, NDArray[Any]]]:
+        """A function from the inputs of a signature, by name or in their order, to its named outputs.
+
+        Without a name: `serving_default`, or the only one.
+        """
+        signature = self.model.signatures.get(name) if name is not None else select_signature(self.model)
         if signature is None:
             existing = ", ".join(self.model.signatures) or "none"
             raise Error(f"{self.model.where}: no signature `{name}`; signatures: {existing}")
         if not self._has_stored(signature):
             self._initialize()
-        if unset := [v for v in self._unset.get(name, ()) if not self.state.is_set(v)]:
+        if unset := [v for v in self._unset.get(signature.name, ()) if not self.state.is_set(v)]:
             raise unset_error(self.model, unset)
         return signature_call(signature, self.run)
 
@@ -295,8 +303,10 @@ class Session:
 
         traced = {CPU: program}  # kept only until the first plan is made
 
+        engines = {CPU: rival.engine, GPU: self.engine, TENSORRT: rival.tensorrt or self.engine}
+
         def made_for(device: str) -> Plan:
-            engine = self.engine if device == GPU else rival.engine
+            engine = engines[device]
             with self._lock:
                 program = traced.pop(device, None)
                 if program is None:

@@ -50,7 +50,7 @@ class ScriptFile(FileRisk):
 
     ## Cause
     A program comes with the model. Nothing runs it when the model is loaded, but some tools import
-    or start what they find beside a model.
+    or start whatever they find next to a model.
     ## Fix
     Read it before you run it; the model does not need it.
     ## Example
@@ -65,9 +65,9 @@ class WrongSuffix(FileRisk):
     """{subject} is {detail}, though its name says something else
 
     ## Cause
-    Programs that choose by the suffix, scanners among them, take it for something else than it is.
+    Programs that go by the suffix, including scanners, take it for something it is not.
     ## Fix
-    Do not open it before you know why.
+    Do not open it until you know why.
     ## Example
         printf '\\x7fELF' > model.pb
         tfport scan model.pb
@@ -79,10 +79,10 @@ class TwoFormats(FileRisk):
     """{subject} is {detail} at the same time
 
     ## Cause
-    The beginning of the file is of one format, and its end or a later part of another. Programs
-    differ in what they see in it.
+    The file begins in one format, and ends or continues in another. Programs differ in what they
+    see in it.
     ## Fix
-    Do not open it before you know why.
+    Do not open it until you know why.
     ## Example
         head -c 512 /dev/zero > model.h5
         printf '\\x89HDF\\r\\n\\x1a\\n' >> model.h5
@@ -95,8 +95,8 @@ class ArchivePath(FileRisk):
     """{subject} has the member `{detail}`, which is unpacked outside of the folder
 
     ## Cause
-    A name with `..`, a leading slash or a drive leads to another folder, where unpacking overwrites
-    files. Keras unpacks archives while it loads them.
+    A name with `..`, a leading slash or a drive letter leads to another folder, where unpacking
+    overwrites files. Keras unpacks archives while it loads them.
     ## Fix
     Do not load or unpack the file.
     ## Example
@@ -113,10 +113,10 @@ class OutsideLink(FileRisk):
     """{subject} is a link to `{detail}`, outside of the model
 
     ## Cause
-    Whoever reads the member or file reads what the link leads to; unpacking an archive may also
-    write there.
+    A program that reads this entry reads the file that the link points to; unpacking an archive may
+    also write there.
     ## Fix
-    Do not load or unpack it where such a file exists. Replace the link by the file itself.
+    Do not load or unpack it where such a file exists. Replace the link with the file itself.
     ## Example
         ln -s /etc/passwd vocabulary.txt
         tar -cf model.tar vocabulary.txt
@@ -145,7 +145,7 @@ class ArchiveBomb(FileRisk):
     """{subject} {detail}
 
     ## Cause
-    The archive is small to send, and fills the memory or the disk when it is unpacked.
+    The archive is small to send, but fills the memory or the disk when it is unpacked.
     ## Fix
     Do not unpack it.
     ## Example
@@ -156,11 +156,11 @@ class ArchiveBomb(FileRisk):
 
 @finding("TFP929", "not-scanned", WARNING, noticed=RISK)
 class NotScanned(FileRisk):
-    """{subject} was not looked into: {detail}
+    """{subject} was not scanned: {detail}
 
     ## Cause
-    The content is encrypted, damaged, of a kind that tfport does not open, or beyond a limit. It
-    may be anything.
+    The content is encrypted or damaged, exceeds a limit, or has a format that tfport does not open.
+    It could contain anything.
     ## Fix
     Unpack it and scan the result.
     ## Example

@@ -1,7 +1,8 @@
 """Look at every file of a model, and into archives: native code, pickles, scripts, links that lead outside.
 
-`look_at(path)` returns what was found; `model_risks` looks at the files that may be models themselves.
-Nothing is unpacked to its name, imported or run; what is read is bounded in number, size and depth.
+`look_at(path)` returns what was found; `model_risks` looks at the files that may be models
+themselves. Nothing is unpacked to its name, imported or run; what is read is bounded in number,
+size and depth.
 """
 
 from __future__ import annotations
@@ -129,7 +130,7 @@ class _FileLook:
         if is_model or (suffix == ".json" and self._is_other_keras_json(data, where)):
             self._model(data, where, name)
         if kind == kinds.NUMPY and (elements := kinds.declared_elements(data)) > max(HARMLESS, len(data)):
-            detail = f"declares {elements:,} elements, and has {len(data):,} bytes"
+            detail = f"declares {elements:,} elements, but has only {len(data):,} bytes"
             self.add(findings.ArchiveBomb(subject=subject, detail=detail))
         if suffix == ".json" and bytes(data[:4]).count(0):
             detail = "is JSON in UTF-16 or UTF-32, which Python reads and scanners do not"
@@ -141,7 +142,7 @@ class _FileLook:
 
     def _script(self, kind: str, where: str, depth: int) -> None:
         inside = depth > 0 or "/assets" in where
-        why = "no model has programs inside" if inside else "a program beside the model, not in it"
+        why = "no model has programs inside" if inside else "a program next to the model, not in it"
         risk = findings.ScriptFile(
             subject=f"`{where}`", detail=kind, why=why, level=WARNING if inside else NOTE
         )
@@ -260,7 +261,7 @@ def _without_repetition(risks: Iterable[Risk]) -> Iterator[Risk]:
     if len(scripts) > 1:
         scripts[
             0
-        ].detail += f", as {'is' if len(scripts) == 2 else 'are'} {len(scripts) - 1:,} more beside it"
+        ].detail += f", as {'is' if len(scripts) == 2 else 'are'} {len(scripts) - 1:,} more next to it"
     yield from scripts[:1]
 
 

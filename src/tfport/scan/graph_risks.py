@@ -1,7 +1,8 @@
 """What the ops of a graph could do: when, with which file or address, and where it goes. Findings 90x.
 
-`op_effects` says what an op does to the world outside of the graph. How bad that is depends on the model:
-whether anything runs the node, who chooses the path, and whether the result leaves the model.
+`op_effects` says what an op does to the world outside of the graph. How bad that is depends on the
+model: whether anything runs the node, who chooses the path, and whether the result leaves the
+model.
 """
 
 from __future__ import annotations
@@ -41,12 +42,12 @@ class ReadsFiles(GraphRisk):
     """op `{op}` reads {target_text} {moment}
 
     ## Cause
-    The op opens a file by a name that the graph holds, computes, or gets from its caller. A
-    file that is read and returned by a signature leaves the machine with the answer; a name
-    that comes from a request lets the client choose the file.
+    The op opens a file whose name the graph contains, computes, or gets from its caller. If a
+    signature returns the file it reads, the file leaves the machine with the answer; if the name
+    comes from a request, the client chooses the file.
     ## Fix
     Do not load the model where such files exist, or run it with `tfport run` or `tfport serve`,
-    which read only the files of the model. Export it with the file as an asset.
+    which read only the model's own files. Or export it with the file as an asset.
     ## Example
         f = Const() {dtype=string, value=string()["/etc/passwd"]}
         y = ReadFile(f)
@@ -59,10 +60,10 @@ class WritesFiles(GraphRisk):
 
     ## Cause
     The op creates or overwrites files with the rights of the process that runs the model. A
-    model for inference has no reason to: only saving a checkpoint and writing summaries while
-    training do.
+    model for inference has no reason to do so: only saving a checkpoint and writing summaries
+    during training do.
     ## Fix
-    Do not run the model. If the node is left from training, export only what inference needs.
+    Do not run the model. If the node is left over from training, export only what inference needs.
     ## Example
         f = Const() {dtype=string, value=string()["/tmp/x"]}
         y = WriteFile(f, f)
@@ -76,7 +77,7 @@ class DeletesFiles(GraphRisk):
     ## Cause
     The op removes files with the rights of the process that runs the model.
     ## Fix
-    Do not run the model. If the node is left from training, export only what inference needs.
+    Do not run the model. If the node is left over from training, export only what inference needs.
     ## Example
         f = Const() {dtype=string, value=string(1,)["a"]}
         y = MergeV2Checkpoints(f, f) {delete_old_dirs=true}
@@ -90,7 +91,7 @@ class UsesNetwork(GraphRisk):
     ## Cause
     The op opens connections to other machines.
     ## Fix
-    Do not run the model, or run it where nothing can be reached. Export only what inference
+    Do not run the model, or run it where it cannot reach anything. Export only what inference
     needs.
     ## Example
         a = Const() {dtype=string, value=string()["10.0.0.1:5000"]}
@@ -131,13 +132,13 @@ class RunsOtherCode(GraphRisk):
 
 @finding("TFP907", "custom-op", WARNING, noticed=RISK)
 class CustomOp(GraphRisk):
-    """op `{op}` is of no recorded package, so its library could do anything {moment}
+    """no recorded package has op `{op}`, so its library could do anything {moment}
 
     ## Cause
     No release of TensorFlow and no recorded add-on registers the op. The model needs a library
     with its code, which runs with the rights of the process.
     ## Fix
-    Load such a library only from whom you trust. `tfport lib FILE.so` shows what it needs and
+    Load such a library only if you trust its source. `tfport lib FILE.so` shows what it needs and
     registers.
     ## Example
         x = Placeholder() {dtype=float32, shape=(2,)}
@@ -150,10 +151,10 @@ class UsesResources(GraphRisk):
     """{target_text} {moment}
 
     ## Cause
-    The ops read the clock, the environment or random numbers of the machine, wait for others,
-    or take as much memory or time as a value says.
+    The ops read the machine's clock, environment or random numbers, wait for others, or take as
+    much memory or time as a value says.
     ## Fix
-    Bound the memory and the time of the process; `tfport serve` does.
+    Limit the process's memory and time; `tfport serve` does.
     ## Example
         y = Timestamp()
     """

@@ -1,7 +1,7 @@
 """What Keras would execute, import or open while it loads a file. Findings 91x.
 
-`formats.keras` lists it. Code is shown by its names and constants; nothing is decompiled, run or imported.
-`keras_advisories.toml` has the published vulnerabilities that such content makes use of.
+`formats.keras` lists it. Code is shown by its names and constants; nothing is decompiled, run or
+imported. `keras_advisories.toml` has the published vulnerabilities that such content makes use of.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class KerasCode(KerasRisk):
     run it while they load the model. Keras 3 refuses, unless `safe_mode=False` or
     `enable_unsafe_deserialization()` allows it.
     ## Fix
-    Load it only if you trust whoever made it. Replace the Lambda by a layer of Keras, or by a class
-    of your own.
+    Load it only if you trust whoever made it. Replace the Lambda with a Keras layer, or with a
+    class of your own.
     ## Example
         echo '{"class_name": "Sequential", "config": {"layers": [
         {"class_name": "Lambda", "config": {"name": "l", "function": ["4wEA"]}}
@@ -71,10 +71,10 @@ class KerasImport(KerasRisk):
 
     ## Cause
     Keras 3 imports the module that a configuration names, and takes the class or function from it.
-    Importing a module runs its code; calling a function of another package may do anything.
+    Importing a module runs its code; calling another package's function may do anything.
     ## Fix
-    Load it only where the module is yours, or with a release of Keras that refuses modules other
-    than its own.
+    Load it only if the module is yours, or with a Keras release that refuses modules other than its
+    own.
     ## Example
         echo '{"class_name": "Sequential", "config": {"layers": [
         {"class_name": "F", "module": "os.path", "config": {}}
@@ -88,8 +88,8 @@ class KerasFunction(KerasRisk):
     """{subject} names {detail}, which runs {moment}
 
     ## Cause
-    The function does more than compute: it opens files, downloads, or turns off the checks of
-    Keras. A layer that computes has no reason to name it.
+    The function does more than compute: it opens files, downloads, or turns off Keras's checks. A
+    layer that computes has no reason to name it.
     ## Fix
     Do not load the file.
     ## Example
@@ -122,8 +122,8 @@ class KerasPath(KerasRisk):
     """{subject} has {detail}, which Keras writes outside of its folder {moment}
 
     ## Cause
-    Keras unpacks an archive by the names in it. A name with `..` or a leading slash leads to
-    another folder.
+    Keras unpacks an archive's members to the paths that their names state. A name with `..` or a
+    leading slash points outside the folder.
     ## Fix
     Do not load the file.
     ## Example
@@ -141,7 +141,7 @@ class KerasSize(KerasRisk):
     ## Cause
     The file declares far more than it holds: it is small to send and too large to load.
     ## Fix
-    Do not load the file, or bound the memory of the process.
+    Do not load the file, or limit the process's memory.
     ## Example
         tfport scan tests/scan/files/large_shape.weights.h5
     """
@@ -156,7 +156,7 @@ class KerasCustomClass(KerasRisk):
     pass it in `custom_objects`; its code does not come with the file, so nothing of it runs by
     itself.
     ## Fix
-    Use the code only from whom you trust.
+    Use the code only if you trust its source.
     ## Example
         echo '{"class_name": "Sequential", "config": {"layers": [
         {"class_name": "Custom>Mine", "config": {"name": "l"}}
@@ -240,7 +240,7 @@ def _advisories(content: UnsafeContent, layout: str) -> Iterator[str]:
 
 @functools.cache
 def _known_advisories() -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = tomllib.loads(ADVISORIES.read_text(encoding="utf-8"))["advisory"]
+    rows: list[dict[str, Any]] = tomllib.loads(ADVISORIES.read_text("utf-8"))["advisory"]
     return rows
 
 

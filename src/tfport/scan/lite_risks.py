@@ -40,14 +40,14 @@ class LiteRisk(Risk):
 
 @finding("TFP930", "lite-custom-op", WARNING, noticed=RISK)
 class LiteCustomOp(LiteRisk):
-    """custom op `{op}` needs code that is not in the file, and that could do anything {moment}
+    """custom op `{op}` needs code that is not in the file and could do anything {moment}
 
     ## Cause
-    An interpreter knows the builtin ops alone. The program that loads the model must register the
-    code of a custom op, which runs with the rights of the process.
+    An interpreter knows only the builtin ops. The program that loads the model must register a
+    custom op's code, which runs with the rights of the process.
     ## Fix
-    Register such code only from whom you trust. MediaPipe and the LiteRT task libraries bring some
-    custom ops.
+    Register such code only if you trust its source. MediaPipe and the LiteRT task libraries bring
+    some custom ops.
     ## Example
         tfport scan tests/check/lite/files/custom.tflite
     """
@@ -58,7 +58,7 @@ class LiteFlexOp(LiteRisk):
     """op `Flex{op}` runs the TensorFlow op `{op}`, which {detail}, {moment}
 
     ## Cause
-    The Flex delegate runs ops of TensorFlow inside a TensorFlow Lite model, also those that use
+    The Flex delegate runs TensorFlow ops inside a TensorFlow Lite model, including those that use
     files or the network.
     ## Fix
     Load the model with an interpreter without the Flex delegate: it refuses the op.
@@ -72,7 +72,7 @@ class LiteOverlap(LiteRisk):
     """{subject} overlap in the file
 
     ## Cause
-    The converter writes each buffer to its own place. Buffers that share a part of their bytes make
+    The converter writes each buffer to its own place. If buffers share some of their bytes,
     programs differ in what they read.
     ## Fix
     Do not load the file; convert the model again.
@@ -88,7 +88,7 @@ class LiteSize(LiteRisk):
     ## Cause
     The interpreter allocates the tensors of a model by the shapes in the file, before it runs.
     ## Fix
-    Do not load the file, or bound the memory of the process.
+    Do not load the file, or limit the process's memory.
     ## Example
         tfport scan tests/scan/files/large_tensor.tflite
     """
@@ -99,11 +99,10 @@ class OutsideWeights(LiteRisk):
     """{subject} takes weights from `{detail}`, outside of the model
 
     ## Cause
-    `weightsManifest` names the files of the weights. TensorFlow.js reads them by their paths,
-    relative to the address of the model, or from another server; what is there becomes part of the
-    model.
+    `weightsManifest` names the weight files. TensorFlow.js reads them by their paths, relative to
+    the model's address, or from another server; what is there becomes part of the model.
     ## Fix
-    Put the weights beside the model. tfport does not read them from elsewhere.
+    Put the weights next to the model. tfport does not read them from anywhere else.
     ## Example
         echo '{"format": "graph-model", "modelTopology": {"node": []},
         "weightsManifest": [{"paths": ["https://x/w.bin"]}]}' > model.json

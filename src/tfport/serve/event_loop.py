@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from time import monotonic
 from typing import Any, TypeVar
 
 LARGE = 2**20
 """Size in bytes from which a thread pays off: about a millisecond of copying."""
 LONGEST = 1.0
 """Seconds to wait for quiet clients, at most."""
+LONGEST_IF_BUSY = 5.0
+"""Where each moment lasts longer than it should: what has begun needs the rest of the time to stop."""
 _TICK = 0.03
 _QUIET_TICKS = 3  # several, because the event loop may have been blocked
 Answer = TypeVar("Answer")
@@ -32,12 +35,21 @@ async def offload(size: int, work: Callable[..., Answer], *args: Any) -> Answer:
     return await asyncio.to_thread(work, *args) if size >= LARGE else work(*args)
 
 
-async def until_quiet(count: Callable[[], int]) -> bool:
-    """Wait until the number of begun requests stays the same for a moment; return whether it did."""
-    quiet, seen = 0, count()
+async def until_quiet(count: Callable[[], int], nothing_waits: Callable[[], bool] = lambda: True) -> bool:
+    """Wait until the number of begun requests stays the same for a moment; return whether it did.
+
+    On a busy machine, requests come late: a moment that lasts longer than it should does not count, and
+    `nothing_waits` says whether all that clients have sent was read.
+    """
+    quiet, seen, end = 0, count(), monotonic() + LONGEST_IF_BUSY
     for _ in range(round(LONGEST / _TICK)):
+        began = monotonic()
+        if began > end:
+            return False
         await asyncio.sleep(_TICK)
-        quiet, seen = (quiet + 1 if count() == seen else 0), count()
+        is_late = monotonic() - began > 2 * _TICK
+        quiet = quiet + 1 if count() == seen and not is_late and nothing_waits() else 0
+        seen = count()
         if quiet == _QUIET_TICKS:
             return True
     return False

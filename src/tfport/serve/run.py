@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import gc
 import os
-import signal
 import sys
 import threading
 import time
@@ -14,6 +13,7 @@ from collections.abc import Coroutine, Sequence
 from typing import Any
 
 from tfport.errors import Error
+from tfport.operating_system import on_stop_signals
 from tfport.runtime.engines.gpu.cuda_runtime import DeviceCopies
 from tfport.serve.event_loop import new_runner
 from tfport.serve.file_limit import raise_file_limit
@@ -22,7 +22,6 @@ from tfport.serve.monitoring.logs import Logs, capture_module_logs, open_logger
 from tfport.serve.servable import Servable
 from tfport.serve.server import Server
 
-STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 CHECK_DELAY = 0.5
 """Seconds before the signatures are checked, so that this does not slow down the first requests."""
 LAST_SECONDS = 1.0
@@ -51,10 +50,9 @@ async def serve_until_stopped(
     `copies`: of the GPUs, in place of those of the flags.
     """
     stopping, stopping_now = asyncio.Event(), asyncio.Event()
-    for number in STOP_SIGNALS:
-        asyncio.get_running_loop().add_signal_handler(
-            number, lambda: (stopping_now if stopping.is_set() else stopping).set()
-        )
+    on_stop_signals(
+        asyncio.get_running_loop(), lambda: (stopping_now if stopping.is_set() else stopping).set()
+    )
     server = Server(flags, logs, copies)
     try:
         if await _done_before(stopping, server.start()):

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,6 +22,7 @@ from aiohttp import web
 from tfport.errors import Error
 from tfport.formats.files import Files, reason
 from tfport.formats.proto import model_server_config_pb2 as pb
+from tfport.operating_system import is_windows, processors, require_posix
 from tfport.runtime.bounds.run_scope import RunLimits
 from tfport.runtime.custom.library_registry import registry_with
 from tfport.runtime.engines.gpu.cuda_runtime import CudaCopies, DeviceCopies
@@ -140,7 +140,10 @@ class Server:
         tls = _tls(flags)
         tokens = AuthTokens(flags.text("auth_token_file")) if flags.text("auth_token_file") else None
         self.connections = self._connection_limits()
-        _at_least(0, flags, "grpc_processes")
+        if _at_least(0, flags, "grpc_processes"):
+            require_posix("--grpc_processes", "leave it out")
+        if flags.text("grpc_socket_path"):
+            require_posix("--grpc_socket_path", "use --port")
         self.grpc_options = self._grpc_options(tls, tokens)
         self.grpc: Sequence[GrpcServer | FrontEndPool] = ()
         """What listens for gRPC, once the server has started."""
@@ -393,7 +396,7 @@ class Server:
             timeout_seconds=flags.number("rest_api_timeout_in_ms") / 1e3,
             most_bytes=flags.number("rest_api_max_body_bytes"),
             body_budget=BodyBudget(max(MOST_BODY_BYTES, flags.number("rest_api_max_body_bytes"))),
-            workers=WorkerPool(flags.number("rest_api_body_processes")),
+            workers=WorkerPool(0 if is_windows() else flags.number("rest_api_body_processes")),
             connections=self.connections,
             cors=flags.boolean("rest_api_enable_cors_support"),
             check_method=flags.boolean("enable_signature_method_name_check"),
@@ -459,7 +462,7 @@ class Server:
 def _parallel_calls(flags: FlagValues, config: SessionConfig) -> int:
     """Return how many calls run in parallel."""
     calls = flags.number("tensorflow_inter_op_parallelism") or flags.number("tensorflow_session_parallelism")
-    return calls or config.inter_op_threads or len(os.sched_getaffinity(0))
+    return calls or config.inter_op_threads or processors()
 
 
 def _limits(flags: FlagValues) -> RunLimits:

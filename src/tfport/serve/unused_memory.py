@@ -3,9 +3,10 @@
 The tensors of a run are in memory that later runs use again, because asking the system for it takes up to a
 tenth of the processor time of a run. But a batch of 64 images needs half a gigabyte, and the next such batch
 may never come. So the server looks every few seconds whether its memory has grown, and then returns what is
-not in use: under a steady load, only the next run after that takes longer. What the C library keeps between
-requests is returned sooner than what an engine keeps for its runs, as it grows with every kind of request:
-each of its many heaps keeps what the largest requests needed that met in it.
+not in use: under a steady load, only the next run after that takes longer. Less is returned after a minute,
+unless it is what remained the last time. What the C library keeps between requests is returned sooner than
+what an engine keeps for its runs, as it grows with every kind of request: each of its many heaps keeps what
+the largest requests needed that met in it.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ HEAP_GROWTH = 16 << 20
 """Bytes that the C library may keep."""
 MOST_CHECKS = 3
 """Checks of everything after which it is asked again: what runs needed when it was asked may be free now."""
+KEPT_CHECKS = 6
+"""Checks of everything for which an engine may keep what some runs needed: a minute."""
 IDLE_SECONDS = 0.2
 """Processor time between two checks of a server that answers nothing."""
 _STATUS = Path("/proc/self/status")
@@ -57,6 +60,8 @@ class UnusedMemory:
         self._needed, self._used = resident(), processor_time()
         self._returned = self._needed
         """The least memory since something was returned last."""
+        self._kept, self._kept_checks = self._needed, 0
+        """The memory after everything was returned last, and the checks since then."""
         self._checks = 0
         """Checks since then."""
 
@@ -70,17 +75,16 @@ class UnusedMemory:
         used = self._processor_time()
         is_idle, self._used = used - self._used < IDLE_SECONDS, used
         self._checks += 1
+        self._kept_checks += 1
         now = self._resident()
         if now > self._needed + GROWTH:
-            gc.collect()  # answers in reference cycles are in the memory of runs; models are not searched
-            self._give()
-            if is_idle:  # runs in progress would need more than remains
-                self._needed = self._resident()
-            self._returned, self._checks = self._resident(), 0
+            self._return_everything(is_idle)
         elif self._checks >= MOST_CHECKS and now > self._needed + HEAP_GROWTH:
             self._return_heaps()
         else:
             self.check_heaps()
+        if self._kept_checks >= KEPT_CHECKS and self._resident() > self._kept + HEAP_GROWTH:
+            self._return_everything(is_idle)
 
     def check_heaps(self) -> None:
         """Return what the C library keeps, if that has grown."""
@@ -88,6 +92,14 @@ class UnusedMemory:
         self._returned = min(self._returned, now)
         if now > self._returned + HEAP_GROWTH:
             self._return_heaps()
+
+    def _return_everything(self, is_idle: bool) -> None:
+        gc.collect()  # answers in reference cycles are in the memory of runs; models are not searched
+        self._give()
+        self._returned = self._kept = self._resident()
+        if is_idle:  # runs in progress would need more than remains
+            self._needed = self._kept
+        self._checks = self._kept_checks = 0
 
     def _return_heaps(self) -> None:
         self._give_heaps()

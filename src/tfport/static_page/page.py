@@ -11,8 +11,10 @@ import base64
 import hashlib
 import json
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from functools import cache
 from html import escape
+from importlib.metadata import version
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -56,7 +58,8 @@ def self_contained_page(
     Browsers without JavaScript show the text, which is what the command prints.
     """
     script, style, icon = _assets()
-    data = {"version": VERSION, "view": view, "title": title, "model": model, **documents}
+    made = {"tfport": version("tfport"), "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")}
+    data = {"version": VERSION, "view": view, "title": title, "made": made, "model": model, **documents}
     policy = Template(POLICY).substitute(script=_digest(script), style=_digest(style))
     return PAGE.substitute(
         policy=policy,
@@ -80,8 +83,8 @@ def harmless_json(document: Any) -> str:
 @cache
 def _assets() -> tuple[str, str, str]:
     """The script, the style and the icon."""
-    script = (ASSETS / "app.js").read_text(encoding="utf-8")
-    style = (ASSETS / "app.css").read_text(encoding="utf-8")
+    script = (ASSETS / "app.js").read_text("utf-8")
+    style = (ASSETS / "app.css").read_text("utf-8")
     icon = base64.b64encode((ASSETS / "favicon.svg").read_bytes()).decode()
     return script, style, f"data:image/svg+xml;base64,{icon}"
 

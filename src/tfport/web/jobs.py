@@ -8,18 +8,17 @@ kept until the server ends.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import os
 import secrets
 import shutil
-import signal
 import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from tfport.operating_system import kill_group, process_group
 from tfport.progress_step import LINES
 from tfport.startup.dataclass import dataclass, field
 from tfport.web.json_answer import RefusedRequest, unknown
@@ -163,8 +162,8 @@ class JobBoard:
                 stderr=asyncio.subprocess.PIPE,
                 cwd=job.folder,
                 env={**os.environ, LINES: "1"},
-                start_new_session=True,
                 limit=LONGEST_LINE,
+                **process_group(),
             )
         if job.state != RUNNING:  # canceled while it was starting
             _kill(job)
@@ -209,5 +208,4 @@ def _printed(path: Path) -> dict[str, Any] | None:
 def _kill(job: Job) -> None:
     """End the process of a job and all that it started."""
     if job.process is not None and job.process.returncode is None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(job.process.pid, signal.SIGKILL)
+        kill_group(job.process)

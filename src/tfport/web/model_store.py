@@ -20,11 +20,11 @@ from tfport.startup.dataclass import dataclass, field
 from tfport.web.allowed_paths import AllowedPaths
 from tfport.web.graph_view.graphs import ModelGraphs
 from tfport.web.json_answer import RefusedRequest, unknown
+from tfport.web.pages import size_on_disk
 
 T = TypeVar("T")
 UNREADABLE = 422
 MOST_KNOWN = 1000
-MOST_FILES = 10_000
 
 
 def model_id(real: str) -> str:
@@ -168,23 +168,3 @@ def _stamp(path: str) -> tuple[int, int]:
             continue
         return status.st_mtime_ns, status.st_size
     return 0, 0
-
-
-def size_on_disk(path: str) -> int:
-    """The bytes of a file, or of all files of a folder; counting stops at many files."""
-    if not os.path.isdir(path):
-        try:
-            return os.stat(path).st_size
-        except OSError:
-            return 0
-    total = files = 0
-    for folder, _, names in os.walk(path):
-        for name in names:
-            files += 1
-            if files > MOST_FILES:
-                return total
-            try:
-                total += os.lstat(os.path.join(folder, name)).st_size
-            except OSError:
-                continue
-    return total

@@ -36,9 +36,10 @@ class ApiRequest:
 SIDE = object_schema("model", model=STRING, graph=STRING)
 REQUESTS = [
     ApiRequest("get", "/openapi.json", "this document", "OpenApi"),
+    ApiRequest("post", "/login", "exchange the token for a cookie", "Empty"),
     ApiRequest("get", "/models", "models of the command line, opened ones and recent ones", "ModelList"),
-    ApiRequest("post", "/models", "open a model by path, or an upload", "ModelEntry",
-              body={"path": STRING, "upload": STRING}),
+    ApiRequest("post", "/models", "open a model by path, an upload, or a known model by its id", "ModelEntry",
+              body={"path": STRING, "upload": STRING, "model": STRING}),
     ApiRequest("delete", "/models/{model}", "forget a model", "Empty"),
     ApiRequest("get", "/examples", "small models for a first look", "ModelList"),
     ApiRequest("get", "/paths", "complete a path below the allowed folders", "PathList",
@@ -55,6 +56,9 @@ REQUESTS = [
     ApiRequest("get", "/models/{model}/tensor", "a stored tensor: statistics and first elements",
                "TensorPeek",
               query={"key": "the key in the checkpoint, or the name of a weight"}),
+    ApiRequest("get", "/models/{model}/tensors", "the weights of a model of any format", "TensorList"),
+    ApiRequest("get", "/models/{model}/tensor.npy", "a stored tensor as a file of NumPy", "NpyFile",
+              query={"key": "as in the list"}),
     ApiRequest("get", "/models/{model}/asset", "the first lines of an asset", "AssetPeek",
               query={"file": "its name"}),
     ApiRequest("get", "/models/{model}/matrix", "`tfport matrix --json`, with findings", "Matrix"),
@@ -71,11 +75,13 @@ REQUESTS = [
               body={"signature": STRING, "batch": INTEGER}),
     ApiRequest("post", "/diff", "the difference of two graphs", "GraphDifference",
               body={"a": SIDE, "b": SIDE}, required=("a", "b")),
+    ApiRequest("post", "/compare", "what `tfport diff --json` prints", "ModelDifference",
+              body={"a": STRING, "b": STRING}, required=("a", "b")),
     ApiRequest("get", "/jobs/{job}", "the state of a job, and its result", "Job"),
     ApiRequest("delete", "/jobs/{job}", "cancel a job", "Job"),
     ApiRequest("get", "/jobs/{job}/download", "the model that a job wrote, as a zip archive", "Archive"),
     ApiRequest("get", "/targets", "complete the text of a target", "TargetList",
-              query={"prefix": "the text so far"}),
+              query={"prefix": "the text so far", "model": "only targets that read its format"}),
     ApiRequest("get", "/ops/{op}", "what `tfport ops NAME --json` prints", "OpsReport"),
     ApiRequest("post", "/explain", "what `tfport explain TEXT --json` prints", "Explained",
               body={"text": STRING}, required=("text",)),
@@ -106,9 +112,12 @@ def document() -> Json:
         "paths": paths,
         "components": {
             "schemas": schemas,
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            "securitySchemes": {
+                "token": {"type": "http", "scheme": "bearer"},
+                "cookie": {"type": "apiKey", "in": "cookie", "name": "tfport-…"},
+            },
         },
-        "security": [{"token": []}],
+        "security": [{"token": []}, {"cookie": []}],
     }
 
 
@@ -119,7 +128,9 @@ def _described(request: ApiRequest) -> Json:
         {"name": name, "in": "query", "description": what, "schema": STRING}
         for name, what in request.query.items()
     ]
-    kind = "application/zip" if request.answer == "Archive" else "application/json"
+    kind = {"Archive": "application/zip", "NpyFile": "application/octet-stream"}.get(
+        request.answer, "application/json"
+    )
     answer = {"description": request.summary, "content": {kind: {"schema": ref(request.answer)}}}
     errors = {
         str(status): {"description": text, "content": content("Error")} for status, text in ERRORS.items()

@@ -22,6 +22,8 @@ class UiOptions:
     port: int = 0
     allow: tuple[str, ...] = ()
     """Folders whose models may be opened, besides `models`."""
+    allow_hosts: tuple[str, ...] = ()
+    """Names that a browser may call the server by, besides those of this machine."""
     token: str = field(default_factory=lambda: secrets.token_urlsafe(24))
     most_upload: int = MOST_UPLOAD
     """The most bytes of all uploads together."""

@@ -9,9 +9,13 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from tfport.atlas.known_ops import known_ops
 from tfport.check.check_report import CheckReport
 from tfport.errors import Error
 from tfport.fix.certify.certificate import Certificate
+from tfport.formats.digests import model_digest, model_files
+from tfport.graph.model import Model
+from tfport.inspection.inspection import Inspection, inspect_model
 from tfport.matrix.matrix import Matrix
 from tfport.rendering import PAGE, renderer_of
 from tfport.reports.check.formats import ReportFormat, report_format
@@ -23,11 +27,12 @@ from tfport.words import printable
 
 if TYPE_CHECKING:
     from tfport.audit.summary import AuditSummary
-    from tfport.graph.model import Model
-    from tfport.inspection.inspection import Inspection
 
 MOST_NODES = 20_000
 """Larger graphs are left out of a page: `tfport ui` shows them."""
+MOST_FILES = 10_000
+MOST_HASHED = 2 << 30
+"""The most bytes of a model whose page states its hash: a notebook shows pages too."""
 ID = "model"
 
 
@@ -51,10 +56,16 @@ def inspect_page(inspection: Inspection, model: Model) -> str:
     )
 
 
+@renderer_of(Model, PAGE)
+def model_page(model: Model) -> str:
+    """What a notebook shows of a model: its inspection."""
+    return inspect_page(inspect_model(model, known_ops()), model)
+
+
 @renderer_of(Matrix, PAGE)
 def matrix_page(matrix: Matrix) -> str:
     """The page of a matrix: every release, and a finding for each cause."""
-    entry = model_entry(matrix.model, "", 0)
+    entry = {**model_entry(matrix.model, "", size_on_disk(matrix.model)), "sha256": _digest(matrix.model)}
     documents = {"matrix": matrix_with_details(matrix)}
     return self_contained_page(
         "verdicts", _title(matrix.model, "where it runs"), entry, documents, str(matrix)
@@ -79,7 +90,18 @@ def model_entry(path: str, kind: str, size: int) -> dict[str, Any]:
 
 
 def _entry(model: Model) -> dict[str, Any]:
-    return model_entry(model.where, model.format.key, 0)
+    entry = model_entry(model.where, model.format.key, size_on_disk(model.where))
+    return {**entry, "sha256": _digest(model.where)}
+
+
+def _digest(path: str) -> str:
+    """The SHA-256 of the model, as in its certificates; empty if it is not on disk, or very large."""
+    if not os.path.lexists(path) or size_on_disk(path) > MOST_HASHED:
+        return ""
+    try:
+        return model_digest(path, model_files(path))
+    except (Error, OSError):
+        return ""
 
 
 def _graphs(graphs: ModelGraphs) -> dict[str, Any]:
@@ -121,3 +143,23 @@ class HtmlFormat(ReportFormat):
 
     def whole(self, parts: Sequence[str]) -> str:
         return parts[0]
+
+
+def size_on_disk(path: str) -> int:
+    """The bytes of a file, or of all files of a folder; counting stops at many files."""
+    if not os.path.isdir(path):
+        try:
+            return os.stat(path).st_size
+        except OSError:
+            return 0
+    total = files = 0
+    for folder, _, names in os.walk(path):
+        for name in names:
+            files += 1
+            if files > MOST_FILES:
+                return total
+            try:
+                total += os.lstat(os.path.join(folder, name)).st_size
+            except OSError:
+                continue
+    return total

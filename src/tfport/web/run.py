@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import errno
 import gc
-import hmac
 import logging
 import os
+import re
 import shutil
-import signal
 import socket as socket_module
 import sys
 import tempfile
@@ -21,17 +20,18 @@ from pathlib import Path
 from aiohttp import web
 
 from tfport.errors import Error
+from tfport.operating_system import on_stop_signals
 from tfport.web.allowed_paths import AllowedPaths
 from tfport.web.jobs import JobBoard
-from tfport.web.json_answer import MOST_BODY, RefusedRequest, error_answer
+from tfport.web.json_answer import JSON, MOST_BODY, RefusedRequest, error_answer
 from tfport.web.model_store import ModelStore
 from tfport.web.options import UiOptions, is_loopback
 from tfport.web.routes import details, jobs, models, page, reports
 from tfport.web.state import MOST_AT_ONCE, STATE, RecentModels, ServerState
+from tfport.web.token import ServerToken
 from tfport.web.uploads import Uploads
 from tfport.words import bracketed
 
-STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 SHUTDOWN_S = 0.5
 """How long requests may go on after Ctrl-C."""
 LONGEST_LINE = 1 << 18
@@ -46,8 +46,7 @@ def run(options: UiOptions, *, open_browser: bool = True) -> int:
 
 async def _serve(options: UiOptions, open_browser: bool) -> int:
     stopping = asyncio.Event()
-    for number in STOP_SIGNALS:
-        asyncio.get_running_loop().add_signal_handler(number, stopping.set)
+    on_stop_signals(asyncio.get_running_loop(), stopping.set)
     server = UiServer(options)
     try:
         address = await server.start()
@@ -75,9 +74,9 @@ class UiServer:
         host, port = self.options.host, self.options.port
         socket = _listen(host, port)
         port = socket.getsockname()[1]
-        hosts = frozenset(f"{name}:{port}" for name in _names(host)) if is_loopback(host) else None
+        self._app = make_app(self.options)
         self._runner = web.AppRunner(
-            make_app(self.options, hosts),
+            self._app,
             access_log=None,
             handle_signals=False,
             shutdown_timeout=SHUTDOWN_S,
@@ -85,8 +84,12 @@ class UiServer:
         )
         await self._runner.setup()
         await web.SockSite(self._runner, socket).start()
-        written = bracketed(host)
-        return f"http://{written}:{port}/#token={self.options.token}"
+        return f"http://{bracketed(host)}:{port}/#token={self.options.token}{self._first_view()}"
+
+    def _first_view(self) -> str:
+        """Where the page begins: at the model, if exactly one was named."""
+        models = self._app[STATE].store.all()[: len(self.options.models)]
+        return f"&/model/{models[0].id}/overview" if len(self.options.models) == 1 else ""
 
     async def stop(self) -> None:
         if self._runner is not None:
@@ -111,30 +114,31 @@ def _listen(host: str, port: int) -> socket_module.socket:
     return listening
 
 
-def _names(host: str) -> set[str]:
-    """The names by which a browser may call a server on this machine."""
-    return {bracketed(host), "localhost", "127.0.0.1"}
-
-
 # The application: routes below `/api/v1`, the files of the page, and the guard around them
 
 PREFIX = "/api/v1"
-API_ROUTES = [*models.ROUTES, *details.ROUTES, *reports.ROUTES, *jobs.ROUTES, *page.API_ROUTES]
+API_ROUTES = [
+    *models.ROUTES,
+    *details.ROUTES,
+    *reports.ROUTES,
+    *jobs.ROUTES,
+    *page.API_ROUTES,
+]
 
 
-def make_app(options: UiOptions, hosts: frozenset[str] | None = None) -> web.Application:
-    """The application; `hosts` are the names that a request may call it by."""
-    app = web.Application(middlewares=[Guard(options.token, hosts).around], client_max_size=MOST_BODY)
+def make_app(options: UiOptions) -> web.Application:
+    """The application."""
+    folder = Path(os.path.realpath(tempfile.mkdtemp(prefix="tfport-ui-")))
+    received = Uploads(folder / "uploads", options.most_upload)
+    app = web.Application(middlewares=[Guard(options, received).around], client_max_size=MOST_BODY)
     allowed = AllowedPaths([*options.allow, *options.models])
     store = ModelStore(allowed, most_open=options.most_open)
     recent = RecentModels() if options.remember else None
     for path in reversed(recent.paths() if recent is not None else []):
         if os.path.exists(path) and allowed.allows(os.path.realpath(path)):
             store.add(path)
-    for path in options.models:
+    for path in reversed(options.models):  # the list of models begins with the one added last
         store.add(path)
-    folder = Path(tempfile.mkdtemp(prefix="tfport-ui-"))
-    received = Uploads(folder / "uploads", options.most_upload)
     allowed.add(folder / "uploads")
     board = JobBoard(folder / "jobs", most_running=options.most_jobs)
     app[STATE] = ServerState(options, store, asyncio.Semaphore(MOST_AT_ONCE), board, received, folder, recent)
@@ -168,6 +172,7 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 HINT = "open the address that `tfport ui` printed"
+ALLOW_HOST = "start it with --allow-host and this name if that is intended"
 UNKNOWN_PATH = "there is nothing at this address; see /api/v1/openapi.json"
 _log = logging.getLogger("tfport.web")
 
@@ -175,26 +180,29 @@ _log = logging.getLogger("tfport.web")
 class Guard:
     """The middleware around all requests: host name, token, and headers that protect the answer.
 
-    The host name protects from pages of other sites that make a name lead here (DNS rebinding), the token
+    The host name protects from pages of other sites that make a name lead here (DNS rebinding); its port is
+    not compared, because a tunnel such as `ssh -L 9999:localhost:8500` has another one. The token protects
     from everyone who was not shown the address. The files of the page itself are public and need only the
-    host name.
+    host name. Files that were dropped into the page have their own names in answers, not temporary paths.
     """
 
-    def __init__(self, token: str, hosts: frozenset[str] | None) -> None:
-        """`hosts` are the names of this server, with the port; None accepts every name."""
-        self._token = token.encode()
-        self._hosts = hosts
+    def __init__(self, options: UiOptions, uploads: Uploads) -> None:
+        self._token = ServerToken(options.token)
+        self._host, self._allowed = options.host, frozenset(map(str.lower, options.allow_hosts))
+        self._uploads = uploads
 
     @web.middleware
     async def around(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         response = await self._answer(request, handler)
         response.headers.update(HEADERS)
+        if isinstance(response, web.Response) and response.content_type == JSON:
+            response.body = self._uploads.with_own_names(bytes(response.body or b""))  # type: ignore[arg-type]
         return response
 
     async def _answer(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        if self._hosts is not None and request.headers.get("Host", "").lower() not in self._hosts:
-            return error_answer(421, f"this server has another name; {HINT}")
-        if request.path.startswith(API) and not self._has_token(request):
+        if not self._accepts(host_name(request.headers.get("Host", ""))):
+            return error_answer(421, f"this server has another name; {HINT}, or {ALLOW_HOST}")
+        if request.path.startswith(API) and not self._token.admits(request):
             return error_answer(401, f"the token is missing or wrong; {HINT}")
         try:
             return await handler(request)
@@ -210,7 +218,14 @@ class Guard:
             _log.exception("%s %s", request.method, request.path)
             return error_answer(500, "the server failed; its terminal shows where, please report it")
 
-    def _has_token(self, request: web.Request) -> bool:
-        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-        matches = hmac.compare_digest(token.strip().encode("utf-8", "replace"), self._token)
-        return scheme.lower() == "bearer" and matches
+    def _accepts(self, name: str) -> bool:
+        """Whether a request may call the server by a name; one that others reach has every name."""
+        if not is_loopback(self._host) and not self._allowed:
+            return True
+        return is_loopback(name) or name in {self._host.lower(), *self._allowed}
+
+
+def host_name(header: str) -> str:
+    """The name in a `Host` header, without the port and the brackets of an IPv6 address."""
+    match = re.fullmatch(r"(?:\[([\w:.]+)\]|([^\[\]:\s]+))(?::\d{1,5})?", header.strip().lower())
+    return (match[1] or match[2]) if match else ""

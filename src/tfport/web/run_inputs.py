@@ -44,7 +44,7 @@ def input_options(signature: Signature, inputs: Mapping[str, Any], folder: Path)
             plain[name] = _wrapped(value, spec)
     if plain:
         path = folder / "inputs.json"
-        path.write_text(json.dumps(plain))
+        path.write_text(json.dumps(plain), encoding="utf-8")
         yield f"--inputs={path}"
 
 

@@ -83,7 +83,7 @@ class RecentModels:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             temporary = self._path.with_suffix(f".{os.getpid()}")
-            temporary.write_text(json.dumps(paths))
+            temporary.write_text(json.dumps(paths), encoding="utf-8")
             temporary.replace(self._path)
         except OSError:
             return

@@ -25,6 +25,7 @@ class Uploads:
 
     def __init__(self, folder: Path, most_bytes: int) -> None:
         self._folder, self._most = folder, most_bytes
+        self._temporary = re.compile(re.escape(os.fsencode(folder)) + rb"/[0-9a-f]{16}(?:/|(?![\w.-]))")
         self._files: dict[str, int] = {}
         self._bytes = 0
 
@@ -60,6 +61,10 @@ class Uploads:
             raise
         self._bytes += written
         self._files[upload] += 1
+
+    def with_own_names(self, answer: bytes) -> bytes:
+        """An answer that shows uploaded files as the user knows them, without the folder that holds them."""
+        return self._temporary.sub(b"", answer)
 
     def _place(self, upload: str, path: str) -> Path:
         if upload not in self._files:

@@ -83,7 +83,7 @@ def test_nodes_without_a_kernel_for_the_gpu_run_on_the_cpu():
     )
     (note,) = [f for f in checked(nodes, device="gpu").findings if f.code == RUNS_ON_CPU]
     assert note.severity == "note"
-    assert note.message.startswith("2 nodes run on the CPU beside the GPU")
+    assert note.message.startswith("2 nodes run on the CPU, because")
     assert note.message.endswith(": AsString, StringLength")
     assert RUNS_ON_CPU not in {f.code for f in checked(nodes, device="cpu").findings}
 

@@ -60,7 +60,7 @@ def test_the_checkpoint_beside_the_graph_is_named(tmp_path, files, fix):
     (tmp_path / "graph.pb").write_bytes(graph_to_def(graph(READ)).SerializeToString())
     report = tfport.check(tmp_path / "graph.pb", on="tensorflow==2.21.0", loader="python", fetches=["y:0"])
     (finding,) = report.findings
-    assert finding.message == "the outputs need 1 variables, such as `v`, and a GraphDef has no weights"
+    assert finding.message == "the outputs need 1 variables, such as `v`, but a GraphDef has no weights"
     assert finding.fixes()[0].startswith(fix.format(folder=tmp_path))
 
 

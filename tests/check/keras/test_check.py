@@ -87,7 +87,7 @@ def test_the_text_of_the_loader_is_in_the_report():
 def test_what_the_default_of_load_model_does_not_compile_is_one_warning():
     (finding,) = tfport.check(f"{FILES}/old_optimizer.h5", on="keras==3.15.1").findings
     assert finding.message.startswith(
-        "keras 3.15.1 loads the model with `compile=False` only: it does not accept `lr` of the optimizer "
+        "keras 3.15.1 loads the model only with `compile=False`: it does not accept `lr` of the optimizer "
         "Adam, the loss `mse`"
     )
     assert finding.tensorflow_says == "ValueError: Argument(s) not recognized: {'lr': 0.001}"

@@ -57,7 +57,7 @@ def test_verdicts(name, target, delegate, verdict, stage, codes, words):
 def test_the_feature_that_asks_for_a_version_is_named():
     (finding,) = tfport.check(FILES / "transpose_6d.tflite", on="tflite-runtime==2.7.0").findings
     assert finding.message == (
-        "tflite-runtime 2.7.0 registers TRANSPOSE up to version 5, and the file asks for version 6 (node 0)"
+        "tflite-runtime 2.7.0 registers TRANSPOSE up to version 5, but the file asks for version 6 (node 0)"
     )
     assert finding.cause().startswith(
         "version 6 is for nodes where input 0 has more than 5 dimensions (node 0 of main); first in "

@@ -82,7 +82,7 @@ def test_nodes_around_a_node_decide(text, release, delegate, verdict, codes):
 def test_another_converter_is_advised_and_no_rewrite():
     made = tfport.load(model(GELU.strip()))
     (finding, *_) = tfport.check(made, on="tflite-converter==2.6.5").findings
-    assert "use tflite-converter==2.21.0, the nearest that converts the model" in finding.ways_out
+    assert "use tflite-converter==2.21.0, the nearest release that converts the model" in finding.ways_out
     assert not any("tfport fix" in way for way in finding.ways_out)
 
 

@@ -70,3 +70,9 @@ def test_unusual_sizes_have_few_elements():
     model = frozen("x = Placeholder() {dtype=int32, shape=(?, ?)}\ny = Identity(x) {T=int32}")
     sizes = FittingSizes(TrialBuilder(model, select_signature(model)))
     assert max(sizing.rows * sizing.other for sizing in sizes.unusual) == 4000
+
+
+def test_huge_rows_are_few():
+    model = frozen("x = Placeholder() {dtype=float32, shape=(?, 2048, 2048, 1)}\ny = Neg(x) {T=float32}")
+    sizes = FittingSizes(TrialBuilder(model, select_signature(model, None)))
+    assert [sizing.rows for sizing in sizes.usual] == [1, 2]

@@ -149,6 +149,24 @@ def test_dropout_is_off_so_that_its_output_can_be_compared(dropout):
     assert (verification.verdict, comparison.random) == (ALIKE, [])
 
 
+def test_what_chooses_a_branch_with_random_numbers_is_false():
+    text = (
+        X
+        + """
+        training = Placeholder() {dtype=bool, shape=(...)}
+        c = Switch(training, training) {T=bool}
+        t = Identity(c:1) {T=bool}
+        sizes = Const(^t) {dtype=int32, value=int32(1,)[3]}
+        r = RandomUniform(sizes) {T=int32, dtype=float32}
+        s = Switch(x, training) {T=float32}
+        d = Mul(s:1, r) {T=float32}
+        y = Merge(s:0, d) {T=float32, N=2}"""
+    )
+    verification = verify(frozen(text), frozen(text), fetches=["y:0"])
+    (comparison,) = verification.comparisons
+    assert (verification.verdict, comparison.random) == (ALIKE, [])
+
+
 def test_an_unknown_op_is_not_compared():
     text = X + "y = Acme>Unknown(x)"
     verification = verify(frozen(text), frozen(text), fetches=["y"])
@@ -190,7 +208,8 @@ def test_half_inside_is_judged_as_half():
     difference = comparison.outputs["y"]
     assert (difference.dtype, difference.judged_as, difference.rtol) == ("float32", "float16", 2e-2)
     assert difference.absolute > 0
-    judged = "graph: `y` is judged as float16 (rtol 0.02, atol 0.004 of the largest number), as `d` computes"
+    judged = "graph: `y` is judged as float16 (rtol 0.02, atol 0.004 of the largest number), "
+    judged += "because `d` computes"
     assert any(caveat.startswith(judged) for caveat in verification.caveats)
 
 
@@ -331,6 +350,14 @@ def test_trials_that_take_too_long_are_left_out_and_reported(monkeypatch):
     verification = verify(frozen(TWICE), frozen(TWICE))
     assert verification.verdict == NOT_COMPARED
     assert any("(out of time)" in reason for reason in verification.left_out)
+
+
+def test_inputs_that_are_too_large_together_are_left_out_and_reported(monkeypatch):
+    monkeypatch.setattr(trial_plan, "MOST_KEPT", 20)
+    verification = verify(frozen(TWICE), frozen(TWICE))
+    assert verification.verdict == ALIKE
+    assert any("(their inputs are too large)" in reason for reason in verification.left_out)
+    assert any("`not finite` (the inputs are too large)" in reason for reason in verification.left_out)
 
 
 def test_ends_of_a_graph_that_answer_nothing_are_left_out():

@@ -249,7 +249,7 @@ def test_hard_sigmoid_of_a_state_is_refused(tmp_path):
     source = write_h5(tmp_path / "m.h5", config=sequential(STEPS, cell), **arrays(r=[(3, 8), (2, 8), (8,)]))
     fixed = fixed_to(source, tmp_path / "m.keras", KERAS_3)
     assert fixed.remaining == [
-        "layer `r`: hard_sigmoid is applied to its state, and means another function there"
+        "layer `r`: hard_sigmoid is applied to its state, but is a different function there"
     ]
     assert not fixed.journal.entries
     shown = str(fixed)
@@ -364,7 +364,9 @@ def test_a_suffix_in_capitals_is_the_same(tmp_path):
 def test_without_h5py_it_says_what_to_install(tmp_path, monkeypatch):
     source = write_h5(tmp_path / "m.h5")
     monkeypatch.setitem(sys.modules, "h5py", None)
-    with pytest.raises(tfport.Error, match=r"needs h5py; pip install 'tfport\[keras\]'"):
+    with pytest.raises(
+        tfport.Error, match=r'needs h5py, which is not installed: pip install "tfport\[keras\]"'
+    ):
         fixed_to(source, tmp_path / "n.keras", KERAS_3)
     assert [path.name for path in tmp_path.iterdir()] == ["m.h5"]
 

@@ -114,7 +114,7 @@ def test_an_older_interpreter_gets_the_versions_that_it_has():
 def test_all_reasons_are_named_at_once(monkeypatch):
     for op in ("MatMul", "Relu"):
         monkeypatch.delitem(RULES, op)
-    sentence = r"2 nodes cannot be said in TensorFlow Lite: .*MatMul has no translation; .*Relu has no"
+    sentence = r"2 nodes cannot be expressed in TensorFlow Lite: .*MatMul has no translation; .*Relu has no"
     with pytest.raises(CannotRun, match=sentence):
         exported("keras_sequential")
     with pytest.raises(CannotRun, match="StringLower has no translation; --allow-flex writes it as a Flex"):

@@ -46,7 +46,9 @@ def test_it_needs_inputs():
 
 @pytest.mark.skipif(HAS_QUANTIZER, reason="ai-edge-quantizer is installed")
 def test_it_needs_the_quantizer():
-    with pytest.raises(Error, match=r"needs ai-edge-quantizer: pip install 'tfport\[quantize\]'"):
+    with pytest.raises(
+        Error, match=r'needs ai-edge-quantizer, which is not installed: pip install "tfport\[quantize\]"'
+    ):
         exported(
             "keras_sequential",
             lite=LiteExportOptions(FULL_INT8, calibrate=_inputs(2)),

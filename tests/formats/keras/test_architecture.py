@@ -28,7 +28,7 @@ def read(folder, **files: bytes):
 def test_the_weights_beside_it_are_taken(name, tmp_path):
     file = read(tmp_path, **{name: WEIGHTS, "other.h5": WEIGHTS})
     assert (file.layout, file.keras_version, file.backend) == ("json", "2.2.4", "tensorflow")
-    assert file.notes == [f"the weights are those of {name}, beside net.json"]
+    assert file.notes == [f"the weights are those of {name}, next to net.json"]
     assert [weight.name for weight in file.weights.lists["dense"]] == ["w"]
 
 
@@ -40,14 +40,14 @@ def test_none_of_several_is_taken(tmp_path):
     file = read(tmp_path, **{"net.h5": WEIGHTS, "weights.h5": WEIGHTS})
     assert file.weights is None
     assert file.notes == [
-        "no weights: each of net.h5, weights.h5 could be those of net.json; keep one of them beside it"
+        "no weights: each of net.h5, weights.h5 could be those of net.json; keep only one of them next to it"
     ]
 
 
 def test_without_weights(tmp_path):
     file = read(tmp_path, **{"net.h5": h5(lambda f: f.__setitem__("x", 1)), "weights.h5": b"text"})
     assert file.weights is None
-    assert file.notes == ["no weights: put them beside the architecture, as net.h5 or net.weights.h5"]
+    assert file.notes == ["no weights: put them next to the architecture, as net.h5 or net.weights.h5"]
 
 
 def test_damaged_weights_are_not_left_out(tmp_path):

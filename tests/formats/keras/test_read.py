@@ -137,7 +137,7 @@ def test_weights_in_several_files():
 
     file = read(archive(members))
     assert [w.shape for w in file.weights.lists["layers/dense"]] == [(4, 3), (3,)]
-    for name, message in (("../x.h5", "the name of a file beside it"), ("x.h5", "missing")):
+    for name, message in (("../x.h5", "the name of a file next to it"), ("x.h5", "missing")):
         members["model.weights.json"] = {"weight_map": {"/a/vars": name}}
         with pytest.raises(UnreadableFile, match=message):
             read(archive(members))

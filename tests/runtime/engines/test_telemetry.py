@@ -8,11 +8,10 @@ import pytest
 
 PROGRAM = """
 import os, sys
-class Watch:
-    def find_spec(self, name, *rest):
-        if name == "onnxruntime":
-            print(os.environ.get("ORT_DISABLE_TELEMETRY"))
-sys.meta_path.insert(0, Watch())
+def watch(event, arguments):
+    if event == "import" and arguments[0] == "onnxruntime":
+        print(os.environ.get("ORT_DISABLE_TELEMETRY"))
+sys.addaudithook(watch)
 import numpy as np, tfport
 model = tfport.load("tests/models/half_plus_two")
 tfport.Session(model).signature("serving_default")(x=np.ones((1, 1), np.float32))

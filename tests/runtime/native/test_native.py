@@ -349,5 +349,5 @@ def test_a_library_without_registrations_is_an_error():
 
 def test_without_tvm_ffi_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(tfport.Error, match=re.escape("pip install 'tfport[native]'")):
+    with pytest.raises(tfport.Error, match=re.escape('pip install "tfport[native]"')):
         tfport.load_op_library(library("ops"), tfport.Registry())

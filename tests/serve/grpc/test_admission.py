@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import time
+from contextlib import ExitStack
 
 import grpc
 import pytest
@@ -104,7 +105,7 @@ def test_late_calls_are_refused_when_the_connection_closes(monkeypatch):
     calls: list[int] = []
     corked: list[bool] = []
 
-    async def quiet_after_a_call(count: object) -> bool:
+    async def quiet_after_a_call(*_: object) -> bool:
         waits.append(0)
         if len(waits) != 2:  # the second time is that for late calls
             return True
@@ -141,6 +142,44 @@ def test_late_calls_are_refused_when_the_connection_closes(monkeypatch):
         assert corked[:4] == [False, True, True, True]  # the listening socket, and three connections
 
     with_port(test)
+
+
+def test_calls_that_a_busy_machine_has_not_read_yet_are_refused(monkeypatch):
+    """No call has begun for a while, but the bytes of one are there: gRPC's threads had no processor."""
+    calls: list[int] = []
+
+    async def quiet(*args: object) -> bool:
+        if calls:
+            return await until_quiet(*args)
+        calls.append(channel.send_call(PREDICT, HALF_BYTES))
+        return True
+
+    channel: RawChannel
+    until_quiet = admission.until_quiet
+    monkeypatch.setattr(admission, "until_quiet", quiet)
+
+    async def test(port: Port) -> None:
+        nonlocal channel
+        channel = RawChannel(port.port)
+        channel.wait_until_received()
+        await port.front.stop(60)
+        channel.read_all()
+        assert channel.is_refused(calls[0])
+        channel.close()
+
+    with_port(test)
+
+
+def test_looking_for_sockets_keeps_no_others_open():
+    """Large bodies are read by processes that end when the server closes the connection to them."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    ours, theirs = socket.socketpair()
+    theirs.settimeout(60)
+    with listening, theirs, ExitStack() as opened:
+        found = listener._sockets_at(listening.getsockname()[1], "", opened)
+        ours.close()
+        assert {own.getsockname() for own in found} == {listening.getsockname()}
+        assert theirs.recv(1) == b""
 
 
 def test_calls_that_last_too_long_are_cut_off_as_unavailable():

@@ -3,7 +3,9 @@
 import asyncio
 import os
 import signal
+import socket
 import subprocess
+import threading
 import time
 
 import numpy as np
@@ -160,6 +162,16 @@ def test_idle_workers_end_and_the_memory_of_bodies_is_freed(workers, monkeypatch
         assert (await workers.read(file_of(b"abc"), reversed_by))[0] == b"cba"
 
     in_loop(check())
+
+
+def test_a_pool_closes_although_its_sockets_have_duplicates(workers):
+    """As in the middle of another listing of the sockets of the process."""
+    in_loop(workers.read(file_of(b"abc"), reversed_by))
+    with socket.socket(fileno=os.dup(workers._idle[0].connection.fileno())):
+        closing = threading.Thread(target=workers.close, daemon=True)
+        closing.start()
+        closing.join(PATIENCE)
+        assert not closing.is_alive()
 
 
 def test_a_process_that_cannot_start_is_an_error(workers, monkeypatch):

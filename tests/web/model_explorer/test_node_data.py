@@ -58,7 +58,7 @@ def test_findings_of_a_lite_file_are_at_its_operators(tmp_path):
     file = tmp_path / "findings.json"
     assert main(["check", WAKE_WORD, *OLD, "--node-data", str(file)]) == 1
     results = written(file, WAKE_WORD)["main"]["results"]
-    assert all(result["value"].startswith("TFP803: the op GELU") for result in results.values())
+    assert all(result["value"].startswith("TFP803: op GELU") for result in results.values())
     assert len(results) == 2
 
 

@@ -1,10 +1,30 @@
 """Details of the API: search, tensors, assets, difference of graphs."""
 
+import io
+import json
+from pathlib import Path
+from urllib.parse import quote
+
+import numpy as np
 import pytest
+from tests.frontends.keras.files import write_h5
 from tests.recorded_models import load, path_of
 from tests.web.ui_client import running
 
 import tfport
+
+LITE = Path(__file__).parents[3] / "examples/wake_word.tflite"
+TFJS = {
+    "format": "graph-model",
+    "modelTopology": {
+        "node": [{"name": "w", "op": "Const", "attr": {"dtype": {"type": "DT_FLOAT"}}}],
+        "versions": {"producer": 27},
+    },
+    "weightsManifest": [
+        {"paths": ["w.bin"], "weights": [{"name": "w", "shape": [2, 3], "dtype": "float32"}]}
+    ],
+}
+KERAS = Path(__file__).parents[2] / "fix/files/keras_3.keras"
 
 
 def test_search_by_op_name_type_and_attribute(ui):
@@ -75,3 +95,34 @@ def test_subgraphs_of_lite_files_are_not_compared(name):
         (entry,) = ui.get("/models").json["models"]
         address = {"model": entry["id"], "graph": "s0"}
         assert "TensorFlow ops" in ui.post("/diff", {"a": address, "b": address}).error
+
+
+def test_weights_of_every_format_are_listed_and_saved(ui, tmp_path):
+    h5 = tmp_path / "small.h5"
+    write_h5(h5)
+    tfjs = tmp_path / "tfjs"
+    tfjs.mkdir()
+    (tfjs / "model.json").write_text(json.dumps(TFJS))
+    (tfjs / "w.bin").write_bytes(np.arange(6, dtype=np.float32).tobytes())
+    with running(allow=(str(tmp_path), str(LITE), str(KERAS))) as client:
+        for path in (h5, LITE, KERAS, tfjs):
+            model = client.open(path)
+            rows = client.get(f"/models/{model}/tensors").json["tensors"]
+            row = next(row for row in rows if row["dtype"] == "float32")
+            key = quote(row["key"], safe="")
+            peek = client.get(f"/models/{model}/tensor?key={key}").json
+            assert (peek["dtype"], peek["shape"]) == (row["dtype"], row["shape"])
+            answer = client.get(f"/models/{model}/tensor.npy?key={key}")
+            array = np.load(io.BytesIO(answer.body))
+            assert list(array.shape) == row["shape"]
+            statistics = peek["statistics"]
+            assert statistics["nan"] == 0
+            assert (statistics["minimum"], statistics["maximum"]) == (array.min(), array.max())
+            assert client.get(f"/models/{model}/tensor.npy?key=nobody").status == 404
+
+
+def test_models_are_compared_as_by_the_command(ui):
+    a, b = path_of("half_plus_two"), path_of("half_plus_three")
+    document = ui.post("/compare", {"a": ui.open(a), "b": ui.open(b)}).json
+    assert document == tfport.diff(a, b).to_json()
+    assert document["weights"]["differences"][0]["name"] == "b"

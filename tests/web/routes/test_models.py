@@ -26,6 +26,13 @@ def test_the_id_of_a_model_is_stable(ui):
     assert ui.open(path_of("loops").replace("/loops/", "/loops/../loops/")) == first
 
 
+def test_several_models_are_listed_in_the_order_of_the_command_line():
+    names = ["loops", "classifier", "frozen"]
+    with running(models=tuple(path_of(name) for name in names)) as client:
+        listed = [entry["path"] for entry in client.get("/models").json["models"]]
+    assert listed == [path_of(name) for name in names]
+
+
 def test_models_of_the_command_line_are_listed():
     with running(models=(path_of("conditions"),)) as client:
         (entry,) = client.get("/models").json["models"]
@@ -61,7 +68,7 @@ BAD = [  # body                               status  words of the sentence
     ({"path": ""}, 400, "expected a path"),
     ({"path": "a\0b"}, 400, "expected a path"),
     ({"path": 7}, 400, "`path`: expected a string"),
-    ({}, 400, "expected `path` or `upload`"),
+    ({}, 400, "expected `path`, `upload` or `model`"),
     ([], 400, "expected a JSON object"),
     (b"{", 400, "not JSON"),
 ]  # fmt: skip

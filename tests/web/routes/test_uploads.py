@@ -30,11 +30,18 @@ def test_a_dropped_folder_is_opened_and_removed_at_the_end():
         entry = ui.post("/models", {"upload": send(ui, MODELS / "keras_lstm")}).json
         assert (entry["name"], entry["kind"]) == ("keras_lstm", "saved_model")
         assert ui.get(f"/models/{entry['id']}/inspect").json["checkpoint"]
-        path = Path(entry["path"])
-        assert path.is_relative_to(Path(tempfile.gettempdir()).resolve())
-        assert path.exists()
-    assert not path.exists()
-    assert not path.parents[2].exists()
+        assert entry["path"] == "keras_lstm"
+        assert ui.get(f"/models/{entry['id']}/inspect").json["model"] == "keras_lstm"
+        assert ui.post("/models", {"model": entry["id"]}).json == entry
+        temporary = set(Path(tempfile.gettempdir()).glob("tfport-ui-*"))
+    assert len(temporary - set(Path(tempfile.gettempdir()).glob("tfport-ui-*"))) >= 1
+
+
+def test_an_error_names_the_file_as_it_was_dropped(ui):
+    upload = ui.post("/uploads", {}).json["upload"]
+    assert ui.put(f"/uploads/{upload}/cut.pb", b"\x0a\xff\xff\x01cut").status == 201
+    error = ui.post("/models", {"upload": upload}).error
+    assert error.startswith("cut.pb, byte 0: ")
 
 
 def test_several_dropped_files_are_one_model(ui):

@@ -33,9 +33,9 @@ KINDS = ("saved_model", "meta_graph", "graph_def")
 COUNT, SEED, TODAY = 10, 50, "2.21.0"
 HEAD = """# Public models in real old releases
 
-Written by `tools/truth/rewrites/public.py`. {count} of the models that were drawn at random (seed {seed})
-from those of `tools/real_models.toml`, each rewritten by `tfport fix`; the binary answered {calls} inputs
-of each signature through the C API ({runs} processes) and in Python. The answers are compared with those of
+Written by `tools/truth/rewrites/public.py`. {count} of the models drawn at random (seed {seed}) from those
+of `tools/real_models.toml`, each rewritten by `tfport fix`; the binary answered {calls} inputs of each
+signature through the C API ({runs} processes) and in Python. The answers are compared with those of
 TensorFlow {version} to the original: right for **{same} of {all}** pairs of a rewritten model and a loader;
 `fix` refused {refused} of {pairs} (each a model and a release), and says why.
 

@@ -11,7 +11,9 @@ export interface EmbeddedDocuments {
   /** The tab to show first. */
   view: "overview" | "graph" | "verdicts" | "fix" | "profile" | "audit";
   title: string;
-  model: ModelEntry;
+  /** What made the page, and when. */
+  made?: { tfport: string; date: string };
+  model: ModelEntry & { sha256?: string };
   inspect?: Inspection;
   graphs?: GraphSummary[];
   graph?: Record<string, GraphData>;
@@ -95,12 +97,15 @@ export class EmbeddedSource implements Source {
   node = absent<NodeDetails>;
   search = absent<SearchResult>;
   tensor = absent<never>;
+  tensors = absent<never>;
+  npy = absent<Blob>;
   asset = absent<never>;
   scan = absent<never>;
   targets = absent<never>;
   op = absent<OpsReport>;
   explain = absent<Explained>;
   difference = absent<never>;
+  compare = absent<never>;
   start = absent<never>;
   job = absent<never>;
   cancel = absent<void>;

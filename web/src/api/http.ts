@@ -10,26 +10,30 @@ import type {
   GraphDifference,
   GraphSummary,
   Job,
+  ModelDifference,
   ModelEntry,
   NodeDetails,
   PathEntry,
   SearchResult,
   TargetSuggestion,
   TensorPeek,
+  WeightRow,
 } from "./types";
 
 const API = "/api/v1";
-const KEPT = "tfport-token";
-const NO_SERVER = "The server does not answer; is `tfport ui` still running?";
+const NO_SERVER = "The server is not answering; is `tfport ui` still running?";
 
-/** Take the token from the address, `#token=…`, and keep it for this tab; the address then has no token. */
-export function takeToken(): string {
+/** The token in the address, `#token=…`, or in a text that has one; the address of the page then has no token. */
+export function takeToken(): string | null {
   const match = /^#token=([\w-]+)&?(.*)$/.exec(location.hash);
-  if (match?.[1]) {
-    sessionStorage.setItem(KEPT, match[1]);
-    history.replaceState(null, "", `${location.pathname}#${match[2] || "/"}`);
-  }
-  return sessionStorage.getItem(KEPT) ?? "";
+  if (!match?.[1]) return null;
+  history.replaceState(null, "", `${location.pathname}#${match[2] || "/"}`);
+  return match[1];
+}
+
+/** The token in what a user pastes: the printed address, or the token alone. */
+export function tokenIn(text: string): string {
+  return /#token=([\w-]+)/.exec(text)?.[1] ?? text.trim();
 }
 
 /** Part of a path: everything that has a meaning in an address is escaped. */
@@ -38,7 +42,19 @@ const part = encodeURIComponent;
 export class HttpSource implements Source {
   readonly isStatic = false;
 
-  constructor(private readonly token: string) {}
+  /** Settled once the token of the address was exchanged for the cookie. */
+  private ready: Promise<unknown> = Promise.resolve();
+
+  /** `onLocked` is told when the server wants the token. */
+  constructor(token: string | null, private readonly onLocked: () => void) {
+    if (token !== null) this.ready = this.logIn(token).catch(() => undefined);
+  }
+
+  /** Exchange the token for a cookie that scripts cannot read. */
+  async logIn(token: string): Promise<void> {
+    const answer = await fetch(`${API}/login`, { method: "POST", headers: { Authorization: `Bearer ${token}` } });
+    if (!answer.ok) throw new ApiError(await sentenceOf(answer), answer.status);
+  }
 
   tabs(): readonly string[] {
     return ["overview", "graph", "ops", "tensors", "verdicts", "fix", "profile"];
@@ -52,7 +68,7 @@ export class HttpSource implements Source {
     return (await this.get<{ models: ModelEntry[] }>("/examples")).models;
   }
 
-  open(what: { path: string } | { upload: string }): Promise<ModelEntry> {
+  open(what: { path: string } | { upload: string } | { model: string }): Promise<ModelEntry> {
     return this.post("/models", what);
   }
 
@@ -100,6 +116,14 @@ export class HttpSource implements Source {
     return this.get(`/models/${part(model)}/tensor?key=${part(key)}`);
   }
 
+  async tensors(model: string): Promise<WeightRow[]> {
+    return (await this.get<{ tensors: WeightRow[] }>(`/models/${part(model)}/tensors`)).tensors;
+  }
+
+  async npy(model: string, key: string): Promise<Blob> {
+    return (await this.send("GET", `/models/${part(model)}/tensor.npy?key=${part(key)}`)).blob();
+  }
+
   asset(model: string, file: string): Promise<AssetPeek> {
     return this.get(`/models/${part(model)}/asset?file=${part(file)}`);
   }
@@ -116,8 +140,8 @@ export class HttpSource implements Source {
     return this.post(`/models/${part(model)}/check`, request);
   }
 
-  async targets(prefix: string): Promise<TargetSuggestion[]> {
-    return (await this.get<{ targets: TargetSuggestion[] }>(`/targets?prefix=${part(prefix)}`)).targets;
+  async targets(prefix: string, model: string): Promise<TargetSuggestion[]> {
+    return (await this.get<{ targets: TargetSuggestion[] }>(`/targets?prefix=${part(prefix)}&model=${part(model)}`)).targets;
   }
 
   op(name: string): Promise<OpsReport> {
@@ -130,6 +154,10 @@ export class HttpSource implements Source {
 
   difference(a: GraphAddress, b: GraphAddress): Promise<GraphDifference> {
     return this.post("/diff", { a, b });
+  }
+
+  compare(a: string, b: string): Promise<ModelDifference> {
+    return this.post("/compare", { a, b });
   }
 
   start(model: string, job: JobRequest): Promise<Job<JobResult>> {
@@ -157,7 +185,8 @@ export class HttpSource implements Source {
   }
 
   private async send(method: string, path: string, body?: string | Blob): Promise<Response> {
-    const headers: Record<string, string> = { Authorization: `Bearer ${this.token}` };
+    await this.ready;
+    const headers: Record<string, string> = {};
     if (typeof body === "string") headers["Content-Type"] = "application/json";
     let response: Response;
     try {
@@ -165,6 +194,7 @@ export class HttpSource implements Source {
     } catch {
       throw new ApiError(NO_SERVER, 0);
     }
+    if (response.status === 401) this.onLocked();
     if (!response.ok) throw new ApiError(await sentenceOf(response), response.status);
     return response;
   }

@@ -19,12 +19,14 @@ import type {
   GraphDifference,
   GraphSummary,
   Job,
+  ModelDifference,
   ModelEntry,
   NodeDetails,
   PathEntry,
   SearchResult,
   TargetSuggestion,
   TensorPeek,
+  WeightRow,
 } from "./types";
 
 /** A sentence for the user: why there is no answer. `status` is that of HTTP, 0 without a connection. */
@@ -39,7 +41,7 @@ export class ApiError extends Error {
 }
 
 /** Throw this sentence where a static page lacks a document. */
-export const NOT_IN_THIS_PAGE = "This page is a file and does not contain this; open the model with `tfport ui`.";
+export const NOT_IN_THIS_PAGE = "This page is a static file without that data; open the model with `tfport ui`.";
 
 export interface CheckRequest {
   targets: string[];
@@ -82,7 +84,7 @@ export interface Source {
 
   models(): Promise<ModelEntry[]>;
   examples(): Promise<ModelEntry[]>;
-  open(what: { path: string } | { upload: string }): Promise<ModelEntry>;
+  open(what: { path: string } | { upload: string } | { model: string }): Promise<ModelEntry>;
   forget(model: string): Promise<void>;
   paths(prefix: string): Promise<PathEntry[]>;
   /** Send files with their paths below the dropped folder; answers the name of the upload. */
@@ -94,15 +96,22 @@ export interface Source {
   node(model: string, graph: string, name: string): Promise<NodeDetails>;
   search(model: string, query: string): Promise<SearchResult>;
   tensor(model: string, key: string): Promise<TensorPeek>;
+  /** The weights of a model of any format. */
+  tensors(model: string): Promise<WeightRow[]>;
+  /** A stored tensor as a file of NumPy. */
+  npy(model: string, key: string): Promise<Blob>;
   asset(model: string, file: string): Promise<AssetPeek>;
 
   matrix(model: string): Promise<Matrix>;
   check(model: string, request: CheckRequest): Promise<CheckReport>;
   scan(model: string): Promise<ScanReport>;
-  targets(prefix: string): Promise<TargetSuggestion[]>;
+  /** Completion of a target that reads the model. */
+  targets(prefix: string, model: string): Promise<TargetSuggestion[]>;
   op(name: string): Promise<OpsReport>;
   explain(text: string): Promise<Explained | CodePages>;
   difference(a: GraphAddress, b: GraphAddress): Promise<GraphDifference>;
+  /** Two whole models. */
+  compare(a: string, b: string): Promise<ModelDifference>;
 
   start(model: string, job: JobRequest): Promise<Job<JobResult>>;
   job(id: string): Promise<Job<JobResult>>;

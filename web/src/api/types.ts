@@ -113,10 +113,20 @@ export interface NodeDetails {
   value: TensorPeek | null;
   /** The variable or checkpoint tensor behind it, for `GET tensor?key=`. */
   tensor: string | null;
+  /** The weights of a layer of Keras. */
+  tensors?: string[];
   since: string | null;
   until: string | null;
   /** The node in the notation of tfport. */
   text: string;
+}
+
+/** A weight of a model of any format. */
+export interface WeightRow {
+  key: string;
+  dtype: string;
+  shape: number[];
+  bytes: number;
 }
 
 /** Statistics of a tensor, and its first elements. */
@@ -142,6 +152,7 @@ export interface TensorStatistics {
   deviation: number | null;
   zeros: number;
   not_finite: number;
+  nan: number;
   /** Counts of values in bins of equal width between the minimum and the maximum; empty if there are none. */
   histogram: number[];
   /** For strings: the number of different ones. */
@@ -190,7 +201,31 @@ export interface Job<T> {
   error: string | null;
 }
 
-/** Nodes of two graphs that differ; matched by name first, and then by structure. */
+/** Something that only one of two models has, or that differs. */
+export interface PartDifference {
+  kind: "added" | "gone" | "changed" | "renamed";
+  name: string;
+  what: string;
+}
+
+/** What differs between two models: `tfport diff --json`. */
+export interface ModelDifference {
+  version: 1;
+  a: string;
+  b: string;
+  /** Whether only names differ. */
+  equal: boolean;
+  metadata: PartDifference[];
+  signatures: PartDifference[];
+  ops: PartDifference[];
+  functions: PartDifference[];
+  /** The main graphs, whose name is null, and functions that both have. */
+  graphs: ({ a: string | null; b: string | null } & Omit<GraphDifference, "version">)[];
+  weights: { same: number; differences: PartDifference[] };
+  not_compared: string | null;
+}
+
+/** Nodes of two graphs that differ; matched by structure first, and then by name. */
 export interface GraphDifference {
   version: 1;
   added: string[];

@@ -3,7 +3,8 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { GraphData, GraphPart, GraphSummary, NodeAddress, SearchResult } from "../api/types";
 import type { CameraLink, Side as LinkSide } from "./camera_link";
 import "./graph.css";
-import { handleKey } from "./keys";
+import type { Opened } from "./explorer";
+import { handleKey, isTyping } from "./keys";
 import { addressOf, startMachine, type Machine } from "./machine";
 import type { Overlay } from "./overlay";
 import { Tones } from "./overlay_index";
@@ -30,6 +31,11 @@ export interface GraphViewProps {
   search?: (query: string) => Promise<SearchResult>;
   /** The nodes of findings, for `finding:`. */
   findings?: Findings | undefined;
+  /** What the address says of the picture: the part, and what is open. */
+  part?: number | undefined;
+  opened?: Opened | undefined;
+  onPart?: (part: number) => void;
+  onOpened?: (changed: Opened) => void;
   /** Two views with the same link show the same nodes. */
   link?: CameraLink;
   side?: LinkSide;
@@ -44,7 +50,8 @@ function isSame(a: NodeAddress | null | undefined, b: NodeAddress | null | undef
 }
 
 /** The first signature, or everything if the selected node is in no other part. */
-function firstPart(parts: readonly GraphPart[], { graph, selected }: GraphViewProps): number {
+function firstPart(parts: readonly GraphPart[], { graph, selected, part }: GraphViewProps): number {
+  if (part !== undefined && part < parts.length) return part;
   if (!parts.length || selected?.graph !== graph.id) return parts.length ? 0 : -1;
   return parts.findIndex((part) => part.nodes.some((node) => graph.names[node] === selected.node));
 }
@@ -72,6 +79,11 @@ export function GraphView(props: GraphViewProps) {
   const [part, setPart] = useState(() => firstPart(parts, props));
   const graph = useMemo(() => (parts[part] ? restrictGraph(props.graph, parts[part].nodes) : props.graph), [props.graph, part]);
 
+  const first = useRef(true);
+  const choosePart = (next: number) => {
+    setPart(next);
+    props.onPart?.(next);
+  };
   const step = useRef<(by: 1 | -1) => void>(() => {});
   const current = useRef<Machine | null>(null);
   const select = (target: Target | null) => {
@@ -83,8 +95,9 @@ export function GraphView(props: GraphViewProps) {
   };
   useEffect(() => {
     const started = startMachine(canvas.current!, minimap.current!, {
-      props: () => latest.current, graph, onScene: setScene, onSelect: select, onNotice: setNotice, onBusy: setBusy,
+      props: () => latest.current, graph, opened: first.current ? latest.current.opened : undefined, onScene: setScene, onSelect: select, onNotice: setNotice, onBusy: setBusy,
     });
+    first.current = false;
     current.current = started;
     setMachine(started);
     setScene(null);
@@ -106,7 +119,7 @@ export function GraphView(props: GraphViewProps) {
     machine!.stage.state.selected = target;
     setKey(target?.block.key ?? null);
     if (target) machine!.stage.center(target.block);
-    else setNotice(`There is no node "${address.node.slice(0, 100)}" in what this graph shows.`);
+    else setNotice(`There is no node "${address.node.slice(0, 100)}" in the graph as shown.`);
     machine!.stage.repaint();
   };
   const { selected } = props;
@@ -114,7 +127,7 @@ export function GraphView(props: GraphViewProps) {
     if (!machine || !scene) return;
     const shown = machine.stage.state.selected && addressOf(machine.stage.state.selected);
     if (isSame(shown, selected)) return;
-    if (selected && isHidden(selected, props.graph, graph)) setPart(-1);
+    if (selected && isHidden(selected, props.graph, graph)) choosePart(-1);
     else if (selected) void reveal(selected);
     else if (shown) {
       machine.stage.state.selected = null;
@@ -134,6 +147,14 @@ export function GraphView(props: GraphViewProps) {
       event.stopPropagation();
     }
   };
+  useEffect(() => {
+    const onStep = (event: KeyboardEvent) => {
+      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || props.link || isTyping(event.target)) return;
+      if (event.key === "n" || event.key === "N") step.current(event.key === "n" ? 1 : -1);
+    };
+    addEventListener("keydown", onStep);
+    return () => removeEventListener("keydown", onStep);
+  }, [props.link]);
   const dismiss = () => {
     setNotice("");
     if (!scene) void machine?.explorer.refresh(null);
@@ -153,11 +174,11 @@ export function GraphView(props: GraphViewProps) {
       <div class="graph-stage">
         <canvas
           ref={canvas} class="graph-canvas" tabIndex={0} role="img" onKeyDown={onKey}
-          aria-label={`Picture of ${label}. The outline beside it has the same as a list.`}
+          aria-label={`Picture of ${label}. The outline lists the same nodes.`}
         />
         <canvas ref={minimap} class="graph-minimap" hidden aria-hidden="true" />
-        {machine && <Tools stage={machine.stage} explorer={machine.explorer} controls={controls} onControls={setControls} side={isOpen} onSide={setOpen} />}
-        {parts.length > 0 && graph.kind === "graph" && <PartChoice parts={parts} value={part} onChange={setPart} />}
+        {machine && <Tools stage={machine.stage} explorer={machine.explorer} name={graph.name || "graph"} controls={controls} onControls={setControls} side={isOpen} onSide={setOpen} />}
+        {parts.length > 0 && graph.kind === "graph" && <PartChoice parts={parts} value={part} onChange={choosePart} />}
         {props.overlay && <Legend overlay={props.overlay} />}
         {busy && <p class="graph-busy">Placing the boxes …</p>}
         {notice && (

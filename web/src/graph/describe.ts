@@ -14,8 +14,8 @@ export function describeStub(stub: Stub, byKey: ReadonlyMap<string, Block>): str
   const names = ends.slice(0, MOST_ENDS).map((block) => drawable(nameOf(block)));
   if (ends.length > MOST_ENDS) names.push(`and ${(ends.length - MOST_ENDS).toLocaleString("en")} more`);
   const [first] = names;
-  if (ends.length === 1) return `${stub.way === "out" ? "to" : "from"} ${first}; a click leads there`;
-  return [stub.way === "out" ? "to" : "from", ...names, "a click selects the box and shows all"].join("\n");
+  if (ends.length === 1) return `${stub.way === "out" ? "to" : "from"} ${first}; click to go there`;
+  return [stub.way === "out" ? "to" : "from", ...names, "click to select the box and see them all"].join("\n");
 }
 
 function nameOf(block: Block): string {

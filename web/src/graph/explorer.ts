@@ -3,7 +3,7 @@ import type { GraphData, GraphSummary, NodeAddress } from "../api/types";
 import { Hierarchy } from "./hierarchy/hierarchy";
 import type { Target } from "./paint/state";
 import { arrange, LayoutCache, type Solver } from "./scene/arrange";
-import type { Block } from "./scene/block";
+import { blocksOf, type Block } from "./scene/block";
 import { buildBlocks } from "./scene/build";
 import { callPath } from "./call_path";
 import { expandAll, MOST_BLOCKS } from "./expand_all";
@@ -19,6 +19,14 @@ export interface ExplorerEvents {
   onNotice: (sentence: string) => void;
   /** Whether a layout is under way. */
   onBusy?: (busy: boolean) => void;
+  /** What is open now that was closed in the first picture, and the other way around. */
+  onOpened?: (changed: Opened) => void;
+}
+
+/** Blocks by key that are open or closed other than in the first picture. */
+export interface Opened {
+  open: readonly string[];
+  closed: readonly string[];
 }
 
 export class Explorer {
@@ -32,6 +40,7 @@ export class Explorer {
   /** What was open in the picture that is shown. */
   private shown: string[] = [];
   private latest: Promise<void> = Promise.resolve();
+  private first: ReadonlySet<string> = new Set();
 
   constructor(
     graph: GraphData, graphs: GraphSummary[], private readonly loadGraph: (id: string) => Promise<GraphData>,
@@ -42,9 +51,19 @@ export class Explorer {
     this.hierarchies.set(graph.id, this.root);
   }
 
-  /** The first picture: what is alone is open. */
-  async start(): Promise<void> {
+  /** The first picture: what is alone is open, and what an address says. */
+  async start(changed: Opened = { open: [], closed: [] }): Promise<void> {
     await firstExpansion(this);
+    this.first = new Set(this.expanded);
+    for (const key of changed.closed) this.expanded.delete(key);
+    const wanted = new Set(changed.open);
+    for (let found = true; found && wanted.size; ) {
+      found = false;
+      for (const block of blocksOf(this.blocks())) {
+        if (!wanted.delete(block.key) || !block.expandable || block.expanded) continue;
+        found = (await this.open(block)) || found;
+      }
+    }
     await this.refresh(null);
   }
 
@@ -90,7 +109,7 @@ export class Explorer {
     }
     const more = this.childCount(block);
     if (this.scene && this.scene.blocks.length + more > 2 * MOST_BLOCKS) {
-      this.events.onNotice(`"${block.title}" has ${more.toLocaleString("en")} boxes, too many beside those that are open. Close others first.`);
+      this.events.onNotice(`"${block.title}" has ${more.toLocaleString("en")} boxes, too many to open along with the rest. Close some first.`);
       return false;
     }
     this.expanded.add(block.key);
@@ -159,6 +178,10 @@ export class Explorer {
     this.shown = open;
     this.scene = composeScene(root, arranged, this.measure);
     this.events.onScene(this.scene, steady);
+    this.events.onOpened?.({
+      open: open.filter((key) => !this.first.has(key)),
+      closed: [...this.first].filter((key) => !this.expanded.has(key)),
+    });
   }
 
   /** The picture stays as it was, and so does what is open. */

@@ -16,6 +16,11 @@ export interface KeyEvents {
   onOpenGraph: (id: string) => void;
 }
 
+/** Whether keys are letters there. */
+export function isTyping(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+}
+
 /** Handle a key; whether it was one of the graph's. */
 export function handleKey(event: KeyboardEvent, stage: Stage, explorer: Explorer, events: KeyEvents): boolean {
   if (event.ctrlKey || event.metaKey || event.altKey) return false;

@@ -1,7 +1,7 @@
 /** The parts of a graph view that live as long as its canvas: stage, explorer and worker, wired together. */
 import type { GraphData, NodeAddress } from "../api/types";
 import type { GraphViewProps } from "./GraphView";
-import { Explorer } from "./explorer";
+import { Explorer, type Opened } from "./explorer";
 import { layoutWorker } from "./layout/client";
 import { followMinimap } from "./minimap_pointer";
 import type { Target } from "./paint/state";
@@ -20,6 +20,8 @@ export interface MachineEvents {
   props: () => GraphViewProps;
   /** What is shown of the graph. */
   graph: GraphData;
+  /** What is open other than in the first picture. */
+  opened?: Opened | undefined;
   onScene: (scene: Scene) => void;
   onSelect: (target: Target | null) => void;
   onNotice: (sentence: string) => void;
@@ -45,6 +47,7 @@ export function startMachine(canvas: HTMLCanvasElement, minimap: HTMLCanvasEleme
     },
     onNotice: events.onNotice,
     onBusy: events.onBusy,
+    onOpened: (changed) => events.props().onOpened?.(changed),
   });
   const sizes = new ResizeObserver(() => stage.resize(canvas.clientWidth, canvas.clientHeight));
   sizes.observe(canvas);
@@ -62,7 +65,7 @@ export function startMachine(canvas: HTMLCanvasElement, minimap: HTMLCanvasEleme
     stage.onCamera = () => link.moved(side, sightsOf(stage));
     ends.push(link.follow(side, (sight) => lookAt(stage, sight)));
   }
-  explorer.start().catch((error: unknown) => {
+  explorer.start(events.opened).catch((error: unknown) => {
     events.onBusy(false);
     events.onNotice(error instanceof Error ? error.message : String(error));
   });

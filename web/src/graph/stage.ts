@@ -12,6 +12,8 @@ import type { Scene } from "./scene/scene";
 import type { Stub } from "./scene/stubs";
 
 const FLIGHT = 260;
+/** Around a picture that is saved. */
+const AROUND = 24;
 /** How near to the dot of a stub the pointer must be, in pixels. */
 const STUB_REACH = 8;
 
@@ -51,6 +53,7 @@ export class Stage {
     this.canvas.height = Math.round(height * ratio);
     this.camera = { ...this.camera, x: this.camera.x - keep.x / this.camera.scale };
     if (this.fresh && this.scene) this.fit(false, true);
+    else if (this.state.selected) this.bring(this.state.selected.block);
     this.repaintNow();
   }
 
@@ -65,9 +68,21 @@ export class Stage {
     if (before && after) {
       const x = before.x + before.width / 2 - (after.x + after.width / 2);
       this.camera = { ...this.camera, x: this.camera.x - x, y: this.camera.y - (before.y - after.y) };
+      if (after.expanded && !before.expanded) this.keepInView(after.children);
       this.moved();
     } else if (this.view.width) this.fit(false, true);
     this.repaint();
+  }
+
+  /** A scope that was opened may be far wider than the view, and empty in its middle: show its nearest box. */
+  private keepInView(blocks: readonly Block[]): void {
+    const [width, height] = [this.view.width / this.camera.scale, this.view.height / this.camera.scale];
+    const { x, y } = this.camera;
+    const isSeen = (block: Block) => block.x + block.width > x && block.x < x + width && block.y + block.height > y && block.y < y + height;
+    if (!blocks.length || !width || blocks.some(isSeen)) return;
+    const away = (block: Block) => Math.hypot(block.x + block.width / 2 - x - width / 2, block.y - y - height / 3);
+    const nearest = blocks.reduce((best, block) => (away(block) < away(best) ? block : best));
+    this.camera = { ...this.camera, x: nearest.x + nearest.width / 2 - width / 2, y: nearest.y - height / 3 };
   }
 
   /** The block nearest to the middle of the view: what the user looks at. */
@@ -178,6 +193,20 @@ export class Stage {
       if (!best || block.depth > best.depth) best = block;
     });
     return best;
+  }
+
+  /** Paint all that is open, whatever the camera sees, in its own coordinates times a scale. */
+  paintWhole(context: CanvasRenderingContext2D, scale: number): void {
+    if (!this.scene) return;
+    const { width, height } = this.wholeSize(scale);
+    const pen = { context, texts: this.texts, theme: this.theme, camera: { x: -AROUND, y: -AROUND, scale } };
+    paint(pen, this.scene, { width, height }, 1, { ...this.state, hovered: null });
+  }
+
+  /** The size of that picture. */
+  wholeSize(scale: number): Size {
+    const { width = 0, height = 0 } = this.scene ?? {};
+    return { width: Math.ceil((width + 2 * AROUND) * scale), height: Math.ceil((height + 2 * AROUND) * scale) };
   }
 
   repaint(): void {

@@ -14,11 +14,16 @@ import { ModelPage } from "./model_page";
 import { NoticeBar } from "./notice_bar";
 import { notice } from "./notice";
 import { go, modelAddress, useRoute, type Route, type Tab } from "./router";
-import { embedded } from "./source";
+import { useTitle } from "./title";
+import { embedded, locked } from "./source";
+import { useSignal } from "./signal";
+import { TokenForm } from "./token_form";
 
 export function App(): JSX.Element {
   const route = useRoute();
   const [helps, setHelps] = useState(false);
+  const isLocked = useSignal(locked);
+  useTitle(route);
   useKeys({ onHelp: () => setHelps(true) });
   useEffect(() => {
     notice.value = null;
@@ -31,9 +36,9 @@ export function App(): JSX.Element {
       <a class="skip" href="#main" onClick={skipToMain}>
         Skip to the content
       </a>
-      <Header route={route} onHelp={() => setHelps(true)} />
+      <Header route={isLocked ? { view: "landing" } : route} onHelp={() => setHelps(true)} />
       <NoticeBar />
-      <View route={route} />
+      {isLocked ? <TokenForm /> : <View route={route} />}
       {helps && <Help onClose={() => setHelps(false)} />}
     </>
   );
@@ -48,7 +53,7 @@ function View({ route }: { route: Route }): JSX.Element {
       {route.view === "explain" && <Explain />}
       {route.view === "compare" && <Compare query={route.query} />}
       {route.view === "nowhere" && (
-        <Problem sentence="This address leads nowhere: it may be of another version of tfport." />
+        <Problem sentence="There is no such page: the address may come from another version of tfport." />
       )}
     </main>
   );

@@ -7,7 +7,7 @@ import { Name } from "../components/text";
 import type { Route } from "./router";
 import { sessionOf } from "./session";
 import { useSignal } from "./signal";
-import { source } from "./source";
+import { embedded, source } from "./source";
 import { nextTheme, themeChoice } from "./theme";
 
 const THEME_GLYPHS = { system: "◐", light: "☀", dark: "☾" };
@@ -62,8 +62,21 @@ function ModelTitle({ model }: { model: string }): JSX.Element {
         {kind && <span>{kindTitle(kind)}</span>}
         {size > 0 && <span>{bytes(size)}</span>}
         {producer && <span>{producer}</span>}
+        {embedded?.documents.made && <Made {...embedded.documents.made} sha256={embedded.documents.model.sha256 ?? ""} />}
       </p>
     </div>
+  );
+}
+
+/** What made a page that is a file, when, and of which model. */
+function Made({ tfport, date, sha256 }: { tfport: string; date: string; sha256: string }): JSX.Element {
+  return (
+    <>
+      <span>
+        tfport {tfport}, {date}
+      </span>
+      {sha256 && <span title={`SHA-256 ${sha256}`}>SHA-256 {sha256.slice(0, 16)}…</span>}
+    </>
   );
 }
 

@@ -1,6 +1,7 @@
 /** Keys that work everywhere. */
 
 import { useEffect } from "preact/hooks";
+import { isTyping } from "../graph/keys";
 import { go, modelAddress, parseAddress, TABS } from "./router";
 import { source } from "./source";
 
@@ -18,9 +19,10 @@ export const GRAPH_KEYS: [keys: string, what: string][] = [
   ["Arrows", "go to the neighboring node, or move the picture"],
   ["Shift+Arrows", "move the picture"],
   ["Enter", "open or close the selected scope"],
-  ["F", "bring the selected node to the middle"],
+  ["F", "center the selected node"],
   ["+ / −", "zoom in or out"],
   ["0", "show the whole graph"],
+  ["n / N", "go to the next or previous search result"],
 ];
 
 export function useKeys({ onHelp }: { onHelp: () => void }): void {
@@ -36,11 +38,6 @@ export function useKeys({ onHelp }: { onHelp: () => void }): void {
     addEventListener("keydown", handle);
     return () => removeEventListener("keydown", handle);
   }, []);
-}
-
-/** Whether keys are letters there. */
-function isTyping(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 }
 
 function focusSearch(): void {

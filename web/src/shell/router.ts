@@ -51,6 +51,22 @@ function replaced(address: string): boolean {
   }
 }
 
+/** Change what the address says beside the view, as it stands now. */
+export function changeQuery(change: (query: URLSearchParams) => void, replace = false): void {
+  const [path = "", search = ""] = split(location.hash, "?");
+  const query = new URLSearchParams(search);
+  change(query);
+  const text = query.toString();
+  const next = text ? `${path}?${text}` : path;
+  if (next !== location.hash) go(next, replace);
+}
+
+/** Set a parameter, or remove it. */
+export function setParameter(query: URLSearchParams, name: string, value: string | null): void {
+  if (value === null) query.delete(name);
+  else query.set(name, value);
+}
+
 /** The current route, kept up to date. */
 export function useRoute(): Route {
   const [route, setRoute] = useState(() => parseAddress(location.hash));

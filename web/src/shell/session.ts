@@ -32,7 +32,7 @@ export class ModelSession {
   private async find(): Promise<ModelEntry> {
     const entry = (await source.models()).find(({ id }) => id === this.id);
     if (entry && (entry.opened || source.isStatic)) return entry;
-    if (entry) return source.open({ path: entry.path });
+    if (entry) return source.open({ model: entry.id });
     const example = (await source.examples()).find(({ id }) => id === this.id);
     if (example) return source.open({ path: example.path });
     throw new Error("This address names a model that is not open here; open it again by its path.");

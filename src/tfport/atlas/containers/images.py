@@ -46,7 +46,7 @@ class ImageName:
 
 @cache
 def _table() -> list[dict[str, Any]]:
-    text = Path(__file__).with_name("images.toml").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("images.toml").read_text("utf-8")
     rows: list[dict[str, Any]] = tomllib.loads(text)["image"]
     return [{**row, "name": re.compile(row["name"])} for row in rows]
 

@@ -24,6 +24,8 @@ DEFAULT_BACKEND = "webgl"
 """What TensorFlow.js chooses in a browser."""
 WRONG = "wrong"
 """The problem of an op whose answers are never TensorFlow's."""
+FORGETS = "empty in the second call"
+"""The problem of a table that only the first call of a model finds filled."""
 TYPES = tuple(
     DType.parse(name)
     for name in (
@@ -73,10 +75,15 @@ class TfjsSource:
         return op in self._record["ops"]
 
     def problem(self, op: str) -> str:
-        """The error of an op that it lists and that never works, `wrong` for other answers; or empty."""
+        """The error of an op that it lists and that never works, `WRONG`, `FORGETS`, or empty."""
         entry = self._record["ops"].get(op, {})
         on_wasm = entry.get("wasm_problem", "") if self.backend == "wasm" else ""
         return str(entry.get("problem", "") or on_wasm)
+
+    def numbers_for_nan(self) -> list[str]:
+        """The ops that answer a number where their input is NaN; not recorded for webgl."""
+        by_backend: dict[str, list[str]] = self._record["numbersForNan"]
+        return by_backend.get(self.backend, [])
 
     def outputs(self, op: str) -> int | None:
         """How many outputs of an op it has, if not all."""

@@ -38,7 +38,9 @@ KNOWN_EARLY = (
     "StatelessRandomGetAlg", "StatelessRandomGetKeyCounter", "StatelessRandomGetKeyCounterAlg",
 )  # fmt: skip
 """Ops whose values may be known before anything is compiled, whatever they read."""
-COMPUTED = "TensorFlow may compute it before it compiles the function, as its inputs are shapes or constants"
+COMPUTED = (
+    "TensorFlow may compute it before it compiles the function, because its inputs are shapes or constants"
+)
 CHOSEN = "TensorFlow compiles only the branch that a constant chooses"
 
 

@@ -29,13 +29,13 @@ class UnknownAttribute(Finding):
     """op `{op}` has no attribute `{attr}` in {target}
 
     ## Cause
-    The model was written by a release whose op has one more attribute. Releases before
-    2.5 reject such a node even where the value means what the older op does; later
-    releases ignore the attribute. Attributes that begin with `_` are always ignored.
+    The model was written by a release whose op has one more attribute. Releases before 2.5 reject
+    such a node even if the value means what the older op does anyway; later releases ignore the
+    attribute. Attributes that begin with `_` are always ignored.
     ## Fix
-    Where the value is the default of the attribute, export again without defaults:
-    `strip_default_attrs=True` in TF1's builder; TF2 always does so. Where it is not, the
-    older op cannot do what the model needs.
+    If the value is the attribute's default, export again without defaults: pass
+    `strip_default_attrs=True` to TF1's builder; TF2 always does so. If it is not, the older op
+    cannot do what the model needs.
     ## Example
         x = Placeholder() {dtype=float32, shape=(1, 2, 2, 1)}
         s = Placeholder() {dtype=int32, shape=(2,)}
@@ -81,8 +81,8 @@ class IgnoredAttribute(Finding):
 
     ## Cause
     The model was written by a release whose op has one more attribute, with a value that
-    differs from what the older op does. From 2.5 on TensorFlow loads such a model and runs
-    it without the attribute: outputs may differ, without any message.
+    differs from what the older op does. From 2.5 on, TensorFlow loads such a model and runs it
+    without the attribute: outputs may differ without any message.
     ## Fix
     Use a release whose op has the attribute, or export the model without it.
     ## Example
@@ -141,7 +141,7 @@ def _releases_with(op: str, name: str) -> tuple[str, OpDef.AttrDef | None]:
     noticed={Question.MISSING_ATTR: STRUCTURE, Question.DEFAULT_ATTR: BY_NAME},
 )
 class MissingAttribute(Finding):
-    """op `{op}` needs attribute `{attr}` in {target}, and the node has none
+    """op `{op}` needs attribute `{attr}` in {target}, but the node does not have it
 
     ## Cause
     The attribute has no default in the target's op. The model was written for another

@@ -23,11 +23,11 @@ OF_VARIABLES = ("ReadVariableOp", "AssignVariableOp", "AssignAddVariableOp", "As
 
 @finding("TFP315", "colocated-without-common-device", noticed=DEVICES)
 class NoCommonDevice(Finding):
-    """node `{node}` must run with `{other}`, and no device of {target} does for both
+    """node `{node}` must run on the same device as `{other}`, but no device of {target} suits both
 
     ## Cause
     The graph asks for two nodes to run on one device (`_class`), or both use one variable, but
-    they ask for different devices, or there is none for which both ops have kernels. The loader
+    they ask for different devices, or no device has kernels for both ops. The loader
     has no soft placement: TensorFlow Serving and the C API do what the graph asks for.
     ## Fix
     Export with `clear_devices=True` (TF1), outside of `tf.device` and `colocate_with`; or set

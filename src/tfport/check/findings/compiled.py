@@ -18,17 +18,17 @@ BRANCH = "it fails only if the branch that contains the call is taken"
 
 @finding("TFP317", "not-compiled-by-xla", noticed=COMPILED)
 class NotCompiledByXla(Finding):
-    """XLA must compile function `{compiled}`, and has no kernel for {what} in {target}
+    """XLA must compile function `{compiled}`, but has no kernel for {what} in {target}
 
     ## Cause
     The function was made with `tf.function(jit_compile=True)`: its calls have the attribute
     `_XlaMustCompile`. TensorFlow compiles the whole function when it is first called, with all
-    branches, loops and functions in it, and fails if one of its nodes cannot be compiled, though
-    there is a kernel that could run it. Strings, tables, images, and ops for which XLA has
-    no kernel cannot.
+    branches, loops and functions in it, and fails if XLA cannot compile one of its nodes, even if a
+    kernel could run that node. XLA cannot compile strings, tables, images, and ops that it has no
+    kernel for.
     ## Fix
     Export again with `jit_compile=False`, or with the node outside of the compiled function.
-    `tfport fix --for TARGET` replaces the calls by the bodies of the functions, which are then not
+    `tfport fix --for TARGET` replaces the calls with the function bodies, which are then not
     compiled.
     ## Example
         tfport check tests/truth/models/compiled_unary_spence --on tensorflow==2.21.0 --loader capi

@@ -26,7 +26,7 @@ class LogProbabilityNotNormalized(Finding):
     probabilities are too large, and may be above 0: 0.0 instead of -0.42 for a step with five
     logits. A LogSoftmax before it does not help.
     ## Fix
-    `tfport fix` subtracts the difference, on releases that need it only. Or use 1.11 or later.
+    `tfport fix` subtracts the difference for releases that need it. Or use 1.11 or later.
     ## Example
         x = Placeholder() {dtype=float32, shape=(?, ?, 5)}
         lengths = Placeholder() {dtype=int32, shape=(?,)}
@@ -36,7 +36,7 @@ class LogProbabilityNotNormalized(Finding):
     """
 
     def fixes(self) -> list[str]:
-        return ["`tfport fix` subtracts the difference, on releases that need it only"]
+        return ["`tfport fix` subtracts the difference for releases that need it"]
 
 
 @check

@@ -42,7 +42,7 @@ class MissingDevice(Finding):
         return None if unresolved.answer.kernels else cls(device=unresolved.answer.actual)
 
     def cause(self) -> str:
-        return f"the node names {self.device}, and a session without soft placement uses no other device"
+        return f"the node names {self.device}, and without soft placement a session uses no other device"
 
     def says(self) -> str:
         return tensorflow_messages.no_device(self.nodes[0], self.on)
@@ -93,8 +93,8 @@ class NoKernelOnDeviceOfCall(Finding):
     """op `{op}` has no kernel for the {device}, where {target} runs the function of node `{node}`
 
     ## Cause
-    A function that is called by its name, and the branches and loops that are not lowered,
-    run on one device: that of the node that calls them. TensorFlow places that on the GPU.
+    A function that is called by name, and branches and loops that are not lowered, run on one
+    device: that of the calling node, which TensorFlow places on the GPU.
     ## Fix
     Ask for the CPU where the function is called (`tf.device("/cpu:0")`), or export with
     TensorFlow 2, which lowers branches and loops.

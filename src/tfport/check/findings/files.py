@@ -29,8 +29,8 @@ class IncompleteWeights(Finding):
     """{sentence}
 
     ## Cause
-    A TensorFlow.js model is a `model.json` and the files of weights that its manifest
-    lists. One of them is missing, was cut short, or belongs to another model.
+    A TensorFlow.js model is a `model.json` and the weight files that its manifest lists. One of
+    them is missing, was cut short, or belongs to another model.
     ## Fix
     Download or copy all files again, into the folder of `model.json`.
     ## Example
@@ -52,7 +52,7 @@ class NoVariables(Finding):
     The folder was copied without `variables/`, or the copy is incomplete. A session loads
     such a model without an error and fails when it reads a variable.
     ## Fix
-    Copy the whole folder again. To copy the graph alone, freeze the model first.
+    Copy the whole folder again. To copy only the graph, freeze the model first.
     ## Example
         tfport check tests/truth/models/index_missing --on tensorflow==2.8.4 --loader capi
     """
@@ -92,7 +92,7 @@ class TruncatedShard(Finding):
     """{file}: {actual} bytes; the index expects {wanted}
 
     ## Cause
-    The download or copy is incomplete, or index and shard belong to two checkpoints.
+    The download or copy is incomplete, or the index and the shard belong to different checkpoints.
     ## Fix
     Copy the whole folder again.
     ## Example
@@ -112,7 +112,7 @@ class DamagedIndex(Finding):
     """{sentence}
 
     ## Cause
-    The index of the checkpoint cannot be read: it is incomplete or was changed.
+    The checkpoint's index cannot be read: it is incomplete or was changed.
     ## Fix
     Copy the whole folder again.
     ## Example
@@ -167,9 +167,10 @@ class TensorOfAnotherShape(Finding):
     """tensor `{key}` of the checkpoint is {actual}; variable `{variable}` is declared as {wanted}
 
     ## Cause
-    Graph and checkpoint belong to two models, or to two versions of one. Restoring a
-    resource variable by the restore op of the graph accepts any shape; the ops that read
-    it may not, so the verdict is `unknown`. Where a loader refuses, TFP026 is reported.
+    The graph and the checkpoint belong to two models, or to two versions of one. The graph's
+    restore op restores a resource variable whatever its shape, but the ops that read it may not
+    accept that shape, so the verdict is `unknown`. If a loader refuses the shape, tfport reports
+    TFP026 instead.
     ## Fix
     Use the checkpoint that was written with this graph, or export again.
     ## Example
@@ -189,8 +190,8 @@ class DamagedShard(Finding):
     """{sentence}
 
     ## Cause
-    The bytes of a tensor do not match their checksum: the copy is damaged. This is
-    checked only with `--checksums`, which reads all weights.
+    A tensor's bytes do not match their checksum: the copy is damaged. Only `--checksums`, which
+    reads all weights, checks this.
     ## Fix
     Copy the whole folder again.
     ## Example

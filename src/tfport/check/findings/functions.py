@@ -34,7 +34,7 @@ BY_CALL, BY_ATTRIBUTE = "an op that only calls it", "an attribute of another op"
 
 @finding("TFP105", "missing-function", noticed={BY_CALL: CALLEES, BY_ATTRIBUTE: CALLED_FUNCTIONS})
 class MissingFunction(Finding):
-    """function `{called}` is called and is not in the model
+    """function `{called}` is called but is not in the model
 
     ## Cause
     The graph was cut out of a larger one without its function library, or edited.
@@ -56,7 +56,7 @@ class CallTypeMismatch(Finding):
     """node `{node}` calls `{called}` with {arguments} {wanted}; the function has {actual}
 
     ## Cause
-    The types at the call differ from those of the function: one of the two was edited.
+    The types in the call differ from the function's: one of the two was edited.
     ## Fix
     Export the model again.
     ## Example
@@ -75,8 +75,8 @@ class FunctionNamedAsOp(Finding):
     """function `{called}` has the name of an op of {target}
 
     ## Cause
-    The model defines a function whose name is, or became in a later release, the name of
-    an op.
+    The model defines a function whose name is also the name of an op, or became one in a later
+    release.
     ## Fix
     Rename the function and export again.
     ## Example
@@ -94,8 +94,8 @@ class RecursiveFunction(Finding):
     """function `{called}` calls itself, which Python cannot load
 
     ## Cause
-    Python creates the functions of a model in an order in which each comes after those
-    that it calls. A session needs no such order.
+    Python creates a model's functions in an order where each one comes after those it calls. A
+    session does not need such an order.
     ## Fix
     Write the recursion as a loop and export again.
     ## Example
@@ -125,11 +125,11 @@ class GenericFunction(Finding):
 
 @finding("TFP110", "no-lowering", noticed={Question.LOWERING: PLACEMENT})
 class NoLowering(Finding):
-    """{target} cannot lower op `{op}` to TF1 loops and branches, as node `{node}` asks
+    """{target} cannot lower op `{op}` of node `{node}` to TF1 control flow
 
     ## Cause
-    The attribute `_lower_using_switch_merge` asks for it: TensorFlow 2 writes it, and 1.13
-    and 1.14 know it, but lower only `If` and `While`.
+    The node's attribute `_lower_using_switch_merge`, which TensorFlow 2 writes, requests `Switch`
+    and `Merge` ops in its place. 1.13 and 1.14 know the attribute, but lower only `If` and `While`.
     ## Fix
     Use 1.15 or later, or 1.12, which ignores the attribute.
     ## Example
@@ -152,9 +152,9 @@ class AbortsLoweringLoop(Finding):
     """{target} aborts when it lowers loop `{node}` in a function
 
     ## Cause
-    The attribute `_lower_using_switch_merge`, which TensorFlow 2 writes, asks to lower the loop.
-    In a function that a `PartitionedCall` runs, 1.12 does not find the functions of the loop
-    and ends the process ("lower_while_op.cc: Check failed: fdef != nullptr").
+    The attribute `_lower_using_switch_merge`, which TensorFlow 2 writes, asks for the loop to be
+    lowered. In a function that a `PartitionedCall` runs, 1.12 does not find the functions of the
+    loop and ends the process ("lower_while_op.cc: Check failed: fdef != nullptr").
     ## Fix
     `tfport fix` removes the attribute: the loop then calls its functions. Or use 1.13 or later.
     ## Example

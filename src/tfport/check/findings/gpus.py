@@ -61,7 +61,7 @@ class GpuNotSupported(Finding):
 
 @finding("TFP309", "gpu-ignored", WARNING, noticed=GPUS)
 class GpuIgnored(Finding):
-    """{target} ignores a GPU of compute capability {capability}, and runs on the CPU
+    """{target} ignores a GPU of compute capability {capability} and runs on the CPU
 
     ## Cause
     The GPU is older than the oldest that the build supports. TensorFlow ignores it and
@@ -91,7 +91,7 @@ class RequiredCuda(Finding):
     A build runs on the GPU only with the CUDA and cuDNN that it was built for, or newer
     ones of the same major version.
     ## Fix
-    Put those into the image, or use `pip install tensorflow[and-cuda]`, which installs
+    Put these versions into the image, or use `pip install tensorflow[and-cuda]`, which installs
     them from 2.14 on.
     ## Example
         tfport check examples/attention --on tensorflow==2.8.4 --device gpu --loader capi
@@ -104,7 +104,7 @@ class RequiredCuda(Finding):
 
 @finding("TFP316", "runs-on-cpu", NOTE, noticed=Noticed(serving=NEVER))
 class RunsOnCpu(Finding):
-    """{nodes_on_cpu} run on the CPU beside the GPU, because {target} has no kernels for the GPU: {ops}
+    """{nodes_on_cpu} run on the CPU, because {target} has no GPU kernels for them: {ops}
 
     ## Cause
     TensorFlow runs a node on the GPU if it has a kernel there for its types, and on the CPU

@@ -22,8 +22,8 @@ class WrongNumberOfInputs(Finding):
     """op `{op}` takes {wanted} in {target}; the node has {actual}
 
     ## Cause
-    The op takes another number of inputs in the release that wrote the model, or the
-    graph was edited.
+    The op takes a different number of inputs in the release that wrote the model, or the graph was
+    edited.
     ## Fix
     Export the model again with the target's release.
     ## Example
@@ -52,7 +52,7 @@ class InputOfWrongType(Finding):
     """input {index} of op `{op}` is {actual}; {target} expects {wanted}
 
     ## Cause
-    The input has another type than the op declares: another data type, a resource where
+    The input's type is not the one that the op declares: it is another data type, a resource where
     the op needs a TF1 variable (a reference), or the reverse.
     ## Fix
     Export the model again; one op cannot use both TF1 and TF2 variables.

@@ -63,7 +63,7 @@ class Cycle(Finding):
 
     ## Cause
     The graph has a cycle without `NextIteration`, the only edge by which a TF1 loop may
-    lead back: it was edited.
+    lead back. The graph was edited.
     ## Fix
     Export the model again.
     ## Example
@@ -115,8 +115,8 @@ class MissingColocatedNode(Finding):
     """node `{node}` is colocated with `{missing}`, which is not in the graph
 
     ## Cause
-    The attribute `_class` names that node. The graph was cut out of a larger one; a
-    session ignores it, importing the graph fails.
+    The attribute `_class` names that node. The graph was cut out of a larger one. A session ignores
+    the name, but importing the graph fails.
     ## Fix
     Export again with `clear_devices=True`, or remove `_class`.
     ## Example

@@ -51,10 +51,10 @@ class UnknownKerasClass(KerasFileFinding):
     """{place}: {target} has no class `{class_name}`
 
     ## Cause
-    The configuration names a class that this release of Keras does not have: it came later,
-    it was removed or renamed, or it is a class of the program that saved the model.
+    The configuration names a class that this release of Keras does not have: it was added later,
+    removed or renamed, or it belongs to the program that saved the model.
     ## Fix
-    Use a release that has it. For a class of your own, pass it to the loader
+    Use a release that has it. If the class is your own, pass it to the loader
     (`load_model(path, custom_objects={…})`) or register it with
     `@keras.saving.register_keras_serializable()`.
     ## Example
@@ -68,10 +68,10 @@ class UnknownKerasArgument(KerasFileFinding):
 
     ## Cause
     The configuration of a class has a key that the constructor of this release does not
-    accept: the argument came later, or was removed.
+    accept: the argument was added later, or was removed.
     ## Fix
-    Use a release that accepts it. If its value is what this release does anyway, remove the
-    key: `tfport fix` does that where the meaning stays the same.
+    Use a release that accepts it. If its value is what this release does anyway, remove the key;
+    `tfport fix` does so if the meaning stays the same.
     ## Example
         tfport check tests/check/keras/files/removed_argument.h5 --on keras==3.15.1
     """
@@ -84,12 +84,10 @@ class MissingKerasArgument(KerasFileFinding):
     """{place}: `{class_name}` of {target} needs the argument `{argument}`, which the file does not have
 
     ## Cause
-    The constructor of this release has an argument without a default value that the release
-    which saved the file did not have, or called by another name (`output_dim` of Keras 1 is
-    `units` in Keras 2).
+    This release's constructor has an argument without a default. The release that saved the file
+    did not have it, or gave it another name (Keras 1's `output_dim` is Keras 2's `units`).
     ## Fix
-    Use a release that is nearer to the one that saved the file, or rewrite the file with
-    `tfport fix`.
+    Use a release closer to the one that saved the file, or rewrite the file with `tfport fix`.
     ## Example
         tfport check tests/check/keras/files/keras_1_dense.h5 --on tensorflow==2.4.4
     """
@@ -103,8 +101,8 @@ class UnknownKerasObject(KerasFileFinding):
 
     ## Cause
     Initializers, activations, regularizers, constraints and dtype policies are stored by
-    name. This release does not know the name: it came later, was removed, or is a function
-    of the program that saved the model; `<lambda>` is a function without a name.
+    name. This release does not know the name: it was added later, was removed, or is a function in
+    the program that saved the model; `<lambda>` is a function without a name.
     ## Fix
     Use a release that has it, or pass the function to the loader: `load_model(path,
     custom_objects={"name": function})`.
@@ -121,12 +119,12 @@ class MovedKerasModule(KerasFileFinding):
     """{place}: {target} has no module `{module}`, where the file expects `{class_name}`
 
     ## Cause
-    Files in the `.keras` format name the module of each class. The module is one of another
-    Keras (`keras.src.engine` is Keras 2, `tf_keras` the package of that name), or of the
-    program that saved the model.
+    Files in the `.keras` format name each class's module. This module belongs to another Keras
+    (`keras.src.engine` is Keras 2, `tf_keras` the package of that name), or to the program that
+    saved the model.
     ## Fix
-    Load the file with the Keras that saved it, or rewrite it with `tfport fix`. For a class
-    of your own, install its package, and register the class with
+    Load the file with the Keras that saved it, or rewrite it with `tfport fix`. If the class is
+    your own, install its package and register the class with
     `@keras.saving.register_keras_serializable()`.
     ## Example
         tfport check tests/check/keras/files/moved_module.json --on keras==3.0.5
@@ -140,8 +138,8 @@ class KerasFileFormat(KerasFileFinding):
     """{target} does not read this kind of file: {what}
 
     ## Cause
-    Keras 1 and 2 before 2.12 read HDF5 files only, Keras 3 reads `.keras` archives and HDF5
-    files whose names end in `.h5` or `.hdf5`. Files with weights only need the code that
+    Keras 1 and Keras 2 before 2.12 read only HDF5 files; Keras 3 reads `.keras` archives and HDF5
+    files whose names end in `.h5` or `.hdf5`. A file that contains only weights needs the code that
     builds the model.
     ## Fix
     Rename the file if only its name is wrong; otherwise save or rewrite it in the other
@@ -158,12 +156,10 @@ class KerasConfigForm(KerasFileFinding):
     """{place}: {target} does not read this form of configuration: {what}
 
     ## Cause
-    The form of configurations changed between releases: Sequential models were lists before
-    Keras 2.2.3, calls of layers were lists before Keras 3, and new kinds of values were
-    added.
+    The form of configurations changed between releases: Sequential models were lists before Keras
+    2.2.3, layer calls were lists before Keras 3, and new kinds of values were added.
     ## Fix
-    Rewrite the file for this release with `tfport fix`, or load it with a release of its
-    time.
+    Rewrite the file for this release with `tfport fix`, or load it with a release from its time.
     ## Example
         tfport check tests/check/keras/files/list_of_layers.h5 --on keras==3.15.1
     """
@@ -176,8 +172,8 @@ class KerasWeightsMismatch(KerasFileFinding):
     """{place}: {target} does not load its weights: {what}
 
     ## Cause
-    The release creates other weights for the layer than the file has: another number of
-    arrays, another order, or other shapes.
+    The release creates different weights for the layer than the file has: a different number of
+    arrays, a different order, or different shapes.
     ## Fix
     Load the file with the release that saved it, or rewrite it with `tfport fix`.
     ## Example
@@ -189,15 +185,16 @@ class KerasWeightsMismatch(KerasFileFinding):
 
 @finding("TFP709", "keras-compile-settings", "warning", noticed=KERAS)
 class KerasCompileSettings(KerasFileFinding):
-    """{target} loads the model with `compile=False` only: it does not accept {what}
+    """{target} loads the model only with `compile=False`: it does not accept {what}
 
     ## Cause
-    The file stores how the model was compiled. `load_model(path)` compiles it again, with
-    the optimizer, losses and metrics of the release: some came later, take other arguments,
-    or are code of the program that saved the model. Predictions do not need them.
+    The file stores how the model was compiled. `load_model(path)` compiles it again with the
+    release's own optimizer, losses and metrics, but some of those in the file were added later,
+    take different arguments, or belong to the program that saved the model. Predictions do not need
+    them.
     ## Fix
-    Pass `compile=False` to `load_model` and compile the model again if you train it. For
-    losses and metrics of your own, pass `custom_objects`.
+    Pass `compile=False` to `load_model`, and compile the model again if you train it. Pass your own
+    losses and metrics as `custom_objects`.
     ## Example
         tfport check tests/check/keras/files/old_optimizer.h5 --on keras==3.15.1
     """
@@ -207,12 +204,12 @@ class KerasCompileSettings(KerasFileFinding):
 
 @finding("TFP711", "keras-input-shape", noticed=KERAS)
 class KerasInputRank(KerasFileFinding):
-    """{place}: {target} reads the stored input shape {shape} without its batch, as one dimension more
+    """{place}: {target} takes the batch in the stored input shape {shape} for one more dimension
 
     ## Cause
-    The HDF5 loader of Keras 3 passes `batch_input_shape`, which includes the batch, as
-    `input_shape`, which does not. A model whose first layer stores its input shape gets an
-    input with one dimension more.
+    Keras 3's HDF5 loader passes `batch_input_shape`, which includes the batch, as `input_shape`,
+    which does not. A model whose first layer stores its input shape gets an input with one
+    dimension too many.
     ## Fix
     Rewrite the file with `tfport fix`: it adds an input layer.
     ## Example
@@ -230,9 +227,8 @@ class KerasLambda(KerasFileFinding):
     A Lambda layer stores the bytecode of a Python function. Loading it would run code from
     the file, so Keras refuses it unless the caller passes `safe_mode=False`.
     ## Fix
-    If you trust the file, pass `safe_mode=False` under the Python version that saved it;
-    bytecode of another Python does not load, or crashes. Better: replace the Lambda by a
-    layer.
+    If you trust the file, pass `safe_mode=False` under the Python version that saved it; another
+    Python's bytecode does not load, or crashes. Better still, replace the Lambda with a layer.
     ## Example
         tfport check tests/check/keras/files/lambda_layer.h5 --on keras==3.15.1
     """
@@ -243,13 +239,13 @@ class KerasLambdaPython(KerasFileFinding):
     """{place} contains Python bytecode, which needs {pythons}
 
     ## Cause
-    The file stores a Python function as marshalled bytecode, and does not say for which
-    Python; its layout leaves a few versions. Others fail (`bad marshal data`), crash, or run
-    something else, so the verdict is `unknown` unless no Python of the target fits. Loading
-    it runs code from the file.
+    The file stores a Python function as marshalled bytecode, and does not say for which Python; its
+    layout narrows it down to a few versions. Others fail (`bad marshal data`), crash, or run
+    something else, so the verdict is `unknown` unless none of the target's Pythons fits. Loading
+    the file runs code from it.
     ## Fix
-    Load it under the Python that saved it, and only if you trust the file; replace the
-    Lambda by a layer.
+    Load it under the Python that saved it, and only if you trust the file; or replace the Lambda
+    with a layer.
     ## Example
         tfport check tests/check/keras/files/lambda_layer.h5 --on tensorflow==2.4.4
     """
@@ -293,10 +289,10 @@ class KerasTensorFlowLayer(KerasFileFinding):
     """{place}: `{class_name}` of {target} needs an installed TensorFlow
 
     ## Cause
-    Keras 3 computes lookups of strings and integers, text vectors and hashes with
-    TensorFlow, whatever its backend is. Without TensorFlow, the layer cannot be created.
+    Keras 3 uses TensorFlow to compute string and integer lookups, text vectors and hashes, whatever
+    its backend. Without TensorFlow, it cannot create the layer.
     ## Fix
-    Install TensorFlow beside Keras, and name it in the target: `--on "keras==3.15.1
+    Install TensorFlow along with Keras, and name it in the target: `--on "keras==3.15.1
     tensorflow==2.21.0"`.
     ## Example
         tfport check tests/check/keras/files/string_lookup.h5 --on keras==3.15.1
@@ -308,10 +304,10 @@ class KerasGpuLayer(KerasFileFinding):
     """{place}: `{class_name}` runs only on a GPU
 
     ## Cause
-    The layer calls cuDNN, which has no version for CPUs. The model loads, and its first call
-    fails: no kernel of the op CudnnRNN fits a CPU.
+    The layer calls cuDNN, which has no CPU version. The model loads, but its first call fails: the
+    op CudnnRNN has no CPU kernel.
     ## Fix
-    Check with `--device gpu` if there is one. Otherwise rewrite the file with `tfport fix`,
+    If there is a GPU, check with `--device gpu`. Otherwise rewrite the file with `tfport fix`,
     or load its weights into LSTM or GRU (`recurrent_activation="sigmoid"`,
     `reset_after=True`).
     ## Example
@@ -324,7 +320,7 @@ class KerasChangedMeaning(KerasFileFinding):
     """{place} loads in {target}, but computes something else: {what}
 
     ## Cause
-    The release accepts the configuration and gives it another meaning than the release that
+    The release accepts the configuration but gives it a different meaning than the release that
     saved the file, without an error or a warning.
     ## Fix
     Rewrite the file with `tfport fix`, which writes out what was meant, or use a release
@@ -341,8 +337,8 @@ class KerasEndlessLoad(KerasFileFinding):
     """{place}: {target} never finishes loading the model
 
     ## Cause
-    The loader repeats a call that cannot succeed: the file counts the calls of a nested
-    model from 1, and this release from 0.
+    The loader repeats a call that cannot succeed: the file counts a nested model's calls from 1,
+    and this release counts them from 0.
     ## Fix
     Use another release, or rewrite the file with `tfport fix`.
     ## Example

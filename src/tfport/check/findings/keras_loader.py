@@ -29,10 +29,10 @@ class KerasReadsNoSavedModel(Finding):
 
     ## Cause
     From 2.16 on TensorFlow contains Keras 3, which reads `.keras` and `.h5` files only;
-    before 1.15 Keras read `.h5` files only, as the package keras did before 2.4.
+    before 1.15, Keras read only `.h5` files, and so did the package keras before 2.4.
     ## Fix
     `tfport fix MODEL --for keras==3.15.1 -o model.keras` writes a file that Keras 3 loads,
-    without TensorFlow too; `--as-graph` does so for a graph that is not made of Keras layers.
+    even without TensorFlow; `--as-graph` does so for a graph that is not made of Keras layers.
     For inference, use it as a layer: `keras.layers.TFSMLayer(path,
     call_endpoint="serving_default")`, or load it with `tf.saved_model.load`. For the model
     with its layers, use Keras 2: `tf_keras.models.load_model`, or
@@ -67,7 +67,9 @@ class KerasReadsNoSavedModel(Finding):
     def fixes(self) -> list[str]:
         if not self._is_keras_3:
             return ["load it with tf.saved_model.loader.load, in a session"]
-        restored = "with its layers" if self.has_layers else "its functions, as it has no layers"
+        restored = (
+            "with its layers" if self.has_layers else "with its functions only, because it has no layers"
+        )
         as_graph = "" if self.has_layers else " --as-graph"
         return [
             f"tfport fix MODEL --for {self.on.requirement} -o model.keras{as_graph}",
@@ -96,10 +98,10 @@ class NoKerasModel(Finding):
 
 @finding("TFP053", "layers-elsewhere", noticed=KERAS)
 class LayersInMetadataFile(Finding):
-    """the layers of this model are in keras_metadata.pb, which the Keras of {target} does not read
+    """this model's layers are in keras_metadata.pb, which Keras in {target} does not read
 
     ## Cause
-    From 2.5 on Keras writes the settings of layers into a separate file.
+    From 2.5 on, Keras writes layer settings into a separate file.
     ## Fix
     Use 2.5 or later, load the model with `tf.saved_model.load`, or save it as `.h5`.
     ## Example
@@ -115,9 +117,8 @@ class NewerKeras(Finding):
     """the layers were saved by the Keras of TensorFlow {saved}, newer than that of {target}
 
     ## Cause
-    Keras restores layers and optimizers from their settings. An older release does not
-    know those that a later release added. They are not recorded, so the verdict is
-    `unknown`.
+    Keras restores layers and optimizers from their settings. An older release does not know
+    settings that a later release added. tfport has no record of these, so the verdict is `unknown`.
     ## Fix
     Load it with `tf.saved_model.load`, which does not restore the layers.
     ## Example

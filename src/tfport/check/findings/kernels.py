@@ -55,8 +55,8 @@ class NoKernelForDevice(KernelFinding):
     `REGISTER_KERNEL_BUILDER` was not.
     ## Fix
     Run on a device that has a kernel, or use a release that has one for this device.
-    CudnnRNN ops come from layers that were built for GPUs only: build the model again
-    with the portable layer and load the same weights.
+    CudnnRNN ops come from layers built only for GPUs: build the model again with the portable layer
+    and load the same weights.
     ## Example
         x = Placeholder() {dtype=float32, shape=(1, 1, 4)}
         p = Placeholder() {dtype=float32, shape=(?,)}
@@ -96,8 +96,8 @@ class NoKernelForType(KernelFinding):
     The op has kernels for this device, but none for these types (or with the label that
     the node asks for).
     ## Fix
-    Cast to a type that has a kernel and back, use another device, or a release that has
-    the kernel.
+    Cast to a type that has a kernel and back, or use another device or a release that has the
+    kernel.
     ## Example
         x = Placeholder() {dtype=int8, shape=(2, 2)}
         y = MatMul(x, x) {T=int8, transpose_a=false, transpose_b=false}
@@ -150,11 +150,11 @@ class UnsupportedByKernel(Finding):
     ## Cause
     The kernel is registered, so the model loads; it fails when it runs with these
     attributes. Most often the graph was made for a GPU, with channels first. The kernel of
-    XlaCallModule, which holds a program of JAX, reads only some versions of it.
+    XlaCallModule, which contains a JAX program, reads only some versions of such programs.
     ## Fix
     Export the model with channels last (`data_format="NHWC"`), or use a release that
-    supports it: from 2.9 on most of this runs on the CPU. `tfport fix --for TARGET` writes
-    other nodes that compute the same, also for the program of an XlaCallModule.
+    supports it: from 2.9 on, most such kernels run on the CPU. `tfport fix --for TARGET` writes
+    other nodes that compute the same, even for the program in an XlaCallModule.
     ## Example
         x = Placeholder() {dtype=float32, shape=(1, 2, 4, 4)}
         f = Placeholder() {dtype=float32, shape=(1, 1, 2, 2)}
@@ -195,18 +195,18 @@ class UnsupportedByKernel(Finding):
     noticed={Question.KERNEL_ANSWER: KERNEL_LIMITS},
 )
 class OtherAnswer(Finding):
-    """the CPU kernel of op `{op}` in {target} answers otherwise than in later releases: {about}
+    """the CPU kernel of op `{op}` in {target} gives different results than in later releases: {about}
 
     ## Cause
-    The kernel is registered and runs, but its results are not those of later releases, for
-    which the model may have been made. Recorded by running the kernels of many releases:
-    dilations that are ignored, boxes that soft suppression drops, minus infinity that
-    becomes the lowest finite number, edges of transformed images, sines of large angles,
-    bits that are cut off for bfloat16 instead of rounded, bfloat16 constants read as zeros,
-    splits of n-grams that are not written.
+    The kernel is registered and runs, but its results differ from those of later releases, for
+    which the model may have been made. The differences were recorded by running many releases'
+    kernels: dilations that are ignored, boxes that soft suppression drops, minus infinity that
+    becomes the lowest finite number, the edges of transformed images, sines of large angles, bits
+    that are cut off instead of rounded for bfloat16, bfloat16 constants read as zeros, and n-gram
+    splits that are not written.
     ## Fix
-    `tfport fix --for TARGET` writes other nodes with the results of later releases, or says
-    that there are none. Or use a later release.
+    `tfport fix --for TARGET` writes other nodes that give the later releases' results, or says that
+    there are none. Or use a later release.
     ## Example
         x = Placeholder() {dtype=float32, shape=(?, 4)}
         axis = Const() {dtype=int32, value=int32()[1]}
@@ -223,7 +223,7 @@ class OtherAnswer(Finding):
         return cls(about=limit.about, limit=limit)
 
     def cause(self) -> str:
-        return f"{self.limit.cause}; recorded from real binaries, other from {self.limit.until} on"
+        return f"{self.limit.cause}; recorded from real binaries, different from {self.limit.until} on"
 
     def fixes(self) -> list[str]:
         return [f"use a release from {self.limit.until} on", "`tfport fix` tries other nodes"]

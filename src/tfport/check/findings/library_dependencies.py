@@ -34,9 +34,8 @@ class MissingLibrary(Finding):
     library that has the RUNPATH. A RUNPATH, unlike an RPATH, does not apply to the
     libraries that those need in turn.
     ## Fix
-    Install the package that has it; or add its folder with `-Wl,-rpath,'$ORIGIN/…'` when
-    linking, or in LD_LIBRARY_PATH when running. `tfport lib --library-path FOLDER` tries a
-    folder.
+    Install the package that has it, or add its folder with `-Wl,-rpath,'$ORIGIN/…'` when you link,
+    or in LD_LIBRARY_PATH when you run. To try a folder, use `tfport lib --library-path FOLDER`.
     ## Example
         tfport lib tests/libraries/needed_missing/op.so --on tensorflow==2.21.0 --sysroot /
     """
@@ -66,16 +65,15 @@ class MissingLibrary(Finding):
 
 @finding("TFP411", "missing-cuda-library", noticed=DLOPEN)
 class MissingCudaLibrary(Finding):
-    """{file}: `{library}` of {part} {version} is not found
+    """{file}: `{library}` from {part} {version} was not found
 
     ## Cause
-    The library was linked to one release of CUDA, and the number in the name of each CUDA
-    library belongs to that release: CUDA 11 does not satisfy a library linked to CUDA 12.
-    TensorFlow itself opens CUDA later and only if it is available; a library that was
-    linked to it does not load without it.
+    The library was linked to a particular CUDA release, and the names of CUDA libraries contain
+    release numbers: CUDA 11 does not satisfy a library linked to CUDA 12. TensorFlow itself opens
+    CUDA later, and only if it is available; a library linked to CUDA does not load without it.
     ## Fix
-    Install that CUDA beside the other (the `nvidia-…-cu11` and `-cu12` packages install it
-    in a Python environment), or build the library with the CUDA of the target.
+    Install that CUDA next to the other one (the `nvidia-…-cu11` and `-cu12` packages install it in
+    a Python environment), or build the library with the target's CUDA.
     ## Example
         tfport lib tests/libraries/needed_of_other_cuda/op.so --on tensorflow==2.21.0 \\
             --sysroot /
@@ -104,12 +102,12 @@ class MissingTensorFlowLibrary(Finding):
     """{file}: `{library}` is not a library of {target}
 
     ## Cause
-    The number at the end of `libtensorflow_framework.so` is that of TensorFlow's series:
-    none until 1.13, `.1` in 1.14 and 1.15, `.2` since 2.0. A library that was linked to
-    one series does not load in another.
+    The number at the end of `libtensorflow_framework.so` identifies TensorFlow's series: none until
+    1.13, `.1` in 1.14 and 1.15, `.2` since 2.0. A library that was linked to one series does not
+    load in another.
     ## Fix
-    Build it again against the release that loads it. A symbolic link under the other name
-    satisfies the loader, but then the symbols fail.
+    Build it again against the release that loads it. A symbolic link with the other name satisfies
+    the loader, but then symbols are missing.
     ## Example
         tfport lib tests/libraries/for_1_15_5/op.so --on tensorflow==2.21.0
     """
@@ -133,12 +131,12 @@ class MissingTensorFlowLibrary(Finding):
 
 @finding("TFP413", "system-too-old", noticed=DLOPEN)
 class SystemTooOld(Finding):
-    """{file}: needs {family} {wanted}, and {system} has {actual}
+    """{file}: needs {family} {wanted}, but {system} has {actual}
 
     ## Cause
-    A library that was compiled on a newer system uses functions of its C or C++ library
-    that an older one does not have. GLIBC belongs to the system; GLIBCXX and CXXABI belong
-    to `libstdc++`, and conda or a compiler may install another.
+    A library compiled on a newer system uses functions from its C or C++ library that an older one
+    does not have. GLIBC belongs to the system; GLIBCXX and CXXABI belong to `libstdc++`, and conda
+    or a compiler may install another.
     ## Fix
     Build it on a system as old as the oldest that must load it: manylinux images are made
     for that. Or load it in a newer image.
@@ -169,8 +167,8 @@ class OtherSymbolVersion(Finding):
     """{file}: `{provider}` has no version `{version}`, which {requirer} was linked to
 
     ## Cause
-    Some libraries give their symbols versions. The loader finds another release of the
-    library than the one that was used for linking.
+    Some libraries version their symbols. The loader finds a different release of the library than
+    the one used for linking.
     ## Fix
     Install the release that it was linked to, or build it again with the installed one.
     ## Example
@@ -202,12 +200,12 @@ class LoadedTwice(Finding):
     """{file}: `{library}` would be loaded from two places
 
     ## Cause
-    The same library is found under two paths or two names, so the process has it twice,
-    each copy with its own globals: what is registered in one is unknown to the other. Since
-    2.20 TensorFlow's symbols are global, so that a copy of its framework library in a wheel
-    is mixed with it and may end the process: then the verdict is `unknown`.
+    The same library is found under two paths or two names, so the process has two copies, each with
+    its own globals: what is registered in one is unknown to the other. Since 2.20, TensorFlow's
+    symbols are global, so a copy of its framework library in a wheel gets mixed up with it and may
+    crash the process; the verdict is then `unknown`.
     ## Fix
-    Make both find the same file: one RPATH, one LD_LIBRARY_PATH, no copy beside it.
+    Delete one of the copies, or set RPATH or LD_LIBRARY_PATH so that only one is found.
     ## Example
         cp -r tests/libraries/needed_inner_by_rpath acme
         cp acme/deps/libacme.so.1 acme/deps/libacme_inner.so.1
@@ -235,11 +233,10 @@ class UnknownMachine(Finding):
     """{file}: needs {libraries}, and the libraries on the machine of {target} are unknown
 
     ## Cause
-    The library needs others than TensorFlow and the usual system libraries. This machine
-    has another processor, and no image of the machine that will load it was given.
+    The library needs more than TensorFlow and the usual system libraries. This machine has a
+    different processor, and you gave no image of the machine that will load the library.
     ## Fix
-    Give the root of an unpacked image with `--sysroot`, and further folders with
-    `--library-path`.
+    Pass the root of an unpacked image with `--sysroot`, and more folders with `--library-path`.
     ## Example
         cp tests/libraries/needed_missing/op.so arm.so
         printf '\\xb7' | dd of=arm.so bs=1 seek=18 conv=notrunc status=none
@@ -255,7 +252,7 @@ class UnknownMachine(Finding):
         return shortened(self.needs)
 
     def fixes(self) -> list[str]:
-        return ["give the image that will load it with --sysroot FOLDER"]
+        return ["pass the image that will load it with --sysroot FOLDER"]
 
 
 @finding("TFP428", "declared-for-other-release", WARNING, noticed=DLOPEN_IGNORES)
@@ -263,9 +260,9 @@ class DeclaredForOther(Finding):
     """{file}: its package requires {declares}, which {target} is not
 
     ## Cause
-    All symbols may exist while the classes behind them have another layout: then a library
-    loads, and the process ends when it registers its ops or runs one. The package declares
-    the release that it was built for.
+    All symbols may exist while the classes behind them have a different memory layout. Then the
+    library loads, but the process ends when the library registers its ops or runs one. The package
+    declares which release it was built for.
     ## Fix
     Use the release that the package requires, or the version of the package for this one.
     ## Example
@@ -285,9 +282,9 @@ class UnknownLayout(Finding):
     """{file}: it is unknown whether it was built for {target} or for {others}
 
     ## Cause
-    All its symbols are in both, but the class that registers ops (`OpDefBuilder`) has
-    another size: a library built for one ends the process of the other when it registers
-    its ops. Recorded from real binaries between 2.6 and 2.7. So the verdict is `unknown`.
+    Both have all its symbols, but the class that registers ops (`OpDefBuilder`) has a different
+    size in each: a library built for one ends the other's process when it registers its ops. This
+    was recorded from real binaries of 2.6 and 2.7, so the verdict is `unknown`.
     ## Fix
     Compile it against the TensorFlow that loads it; for a package, see which release it
     requires.
@@ -300,7 +297,7 @@ class UnknownLayout(Finding):
     others: str
 
     def cause(self) -> str:
-        return "both have all its symbols, but the class that registers ops has another size in each"
+        return "both have all its symbols, but the class that registers ops has a different size in each"
 
     def fixes(self) -> list[str]:
         return [REBUILD]

@@ -38,9 +38,9 @@ class TruncatedLibrary(Finding):
     """{file}: {what}
 
     ## Cause
-    The file is shorter than its header says: an incomplete copy or download, a full disk,
-    or a build that was still writing. The loader maps the missing part, and the system ends
-    the process (`Bus error`) when it reads it; if the headers are incomplete, the loader
+    The file is shorter than its header says, because of an incomplete copy or download, a full
+    disk, or a build that was still writing. The loader maps the missing part, and the system ends
+    the process (`Bus error`) when something reads it; if the headers are incomplete, the loader
     reports an error.
     ## Fix
     Copy, download or build it again, and compare its size or checksum with the original.
@@ -68,9 +68,9 @@ class WrongMachine(Finding):
     """{file}: {what}
 
     ## Cause
-    The library was built for another processor, another address width or another system.
-    For another processor the loader does not report that: it skips the file, which is why
-    "No such file or directory" appears for a file that exists.
+    The library was built for another processor, address width or operating system. For
+    another processor, the loader's message is misleading: it skips the file, and reports "No such
+    file or directory" although the file exists.
     ## Fix
     Build it on the machine that loads it, or install the wheel for that machine. In a
     container, check that the image is for the same platform as the library (`docker run
@@ -96,9 +96,9 @@ class ProgramNotLibrary(Finding):
 
     ## Cause
     It was linked without `-shared`, or not linked at all: a program or an object file can
-    have any name, but `dlopen` loads shared libraries only.
+    have any name, but `dlopen` loads only shared libraries.
     ## Fix
-    `g++ -shared -fPIC my_op.cc -o my_op.so` with the flags of `tf.sysconfig`.
+    Build it with `g++ -shared -fPIC my_op.cc -o my_op.so` and the flags of `tf.sysconfig`.
     ## Example
         tfport lib tests/libraries/executable/op.so --on tensorflow==2.21.0
     """
@@ -120,11 +120,11 @@ class LibraryNotOpened(Finding):
     """{file}: {what}
 
     ## Cause
-    The file does not exist, or the process may not read it. A relative path starts at the
-    working directory of the process, not at the Python file that names it; a name without a
-    `/` is searched in the library path instead.
+    The file does not exist, or the process may not read it. A relative path starts at the process's
+    working directory, not at the Python file that names it; a name without a `/` is looked up in
+    the library path instead.
     ## Fix
-    Build the path from that of the module:
+    Build the path from the module's own path:
     `os.path.join(os.path.dirname(__file__), "my_op.so")`.
     ## Example
         tfport lib tests/libraries/nothing/op.so --on tensorflow==2.21.0
@@ -179,9 +179,9 @@ class NotForDlopen(Finding):
     """{file}: {what}
 
     ## Cause
-    Some libraries can only be loaded at program start: those linked with `-z nodlopen`, and
-    those whose thread-local variables need static memory, of which glibc reserves little
-    for libraries that are loaded later.
+    Some libraries can be loaded only at program start: those linked with `-z nodlopen`, and those
+    whose thread-local variables need static memory, because glibc reserves little of it for
+    libraries that are loaded later.
     ## Fix
     Compile without `-ftls-model=initial-exec`, link without `-z nodlopen`; or load it at
     program start with LD_PRELOAD.
@@ -203,13 +203,13 @@ class NotForDlopen(Finding):
 
 @finding("TFP407", "bare-library-name", WARNING, noticed=DLOPEN_IGNORES)
 class BareName(Finding):
-    """`{file}` without a `/` is searched in the library path, not in the working directory
+    """`{file}` without a `/` is looked up in the library path, not in the working directory
 
     ## Cause
-    `dlopen`, which `tf.load_op_library` calls, searches a name without a `/` in
-    LD_LIBRARY_PATH and the system folders, never in the working directory.
+    `dlopen`, which `tf.load_op_library` calls, looks for a name without a `/` in LD_LIBRARY_PATH
+    and the system folders, never in the working directory.
     ## Fix
-    Write `./my_op.so`, or better the full path.
+    Write `./my_op.so` or, better, the full path.
     ## Example
         cd tests/libraries/good
         tfport lib op.so --on tensorflow==2.21.0

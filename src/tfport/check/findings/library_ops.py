@@ -11,9 +11,9 @@ class OpAlreadyRegistered(Finding):
     """op `{op}` of {file} is already registered by {target}
 
     ## Cause
-    Two libraries register an op of the same name. `tf.load_op_library` reports nothing: the
-    existing op stays, and the module that it returns has no function for the new one. A
-    plain `dlopen`, as when it is linked into a program, ends the process.
+    Two libraries register an op with the same name. `tf.load_op_library` reports nothing: the
+    existing op stays, and the module that it returns has no function for the new one. A plain
+    `dlopen`, for example when a program links the library, ends the process.
     ## Fix
     Give the op a unique name, with a prefix such as `Acme>MatMul`.
     ## Example
@@ -23,7 +23,7 @@ class OpAlreadyRegistered(Finding):
     file: str
 
     def cause(self) -> str:
-        return f"the op of {self.target} stays, and that of the library cannot be used"
+        return f"{self.target}'s own op stays, and the library's cannot be used"
 
     def fixes(self) -> list[str]:
         return [f"rename it, for example to `Acme>{self.op}`"]
@@ -34,10 +34,9 @@ class LibraryOpWithoutKernel(Finding):
     """op `{op}` of {file} has no kernel{where}
 
     ## Cause
-    `REGISTER_OP` declares an op, `REGISTER_KERNEL_BUILDER` implements it. Without the
-    second, or with one for another device only, models with the op can be built but not
-    run: "No OpKernel was registered to support Op", or "Could not find device for node" in
-    newer releases.
+    `REGISTER_OP` declares an op, and `REGISTER_KERNEL_BUILDER` implements it. Without the latter,
+    or with one only for another device, models with the op can be built but not run: "No OpKernel
+    was registered to support Op", or "Could not find device for node" in newer releases.
     ## Fix
     Register a kernel; check that its source is compiled and linked, and that no `#ifdef
     GOOGLE_CUDA` excludes it. Only plugins use a kernel registered in `TF_InitKernel`:
@@ -55,7 +54,7 @@ class LibraryOpWithoutKernel(Finding):
         return f" for the CPU, only for {' and '.join(self.devices)}" if self.devices else ""
 
     def cause(self) -> str:
-        return f"`{self.uncalled}` would register one, and nothing calls it" if self.uncalled else ""
+        return f"`{self.uncalled}` would register one, but nothing calls it" if self.uncalled else ""
 
     def fixes(self) -> list[str]:
         return [f'REGISTER_KERNEL_BUILDER(Name("{self.op}").Device(DEVICE_CPU), …)']
@@ -66,8 +65,8 @@ class KernelWithoutOp(Finding):
     """{file} registers kernels for op `{op}`, which neither it nor {target} registers
 
     ## Cause
-    The op is not declared: `REGISTER_OP` is in a file that was not linked, in another
-    library that must be loaded too, or has another spelling.
+    The op is not declared: its `REGISTER_OP` is in a file that was not linked, is in another
+    library that must also be loaded, or spells the name differently.
     ## Fix
     Link the file with the `REGISTER_OP`, or load the library that has it.
     ## Example
@@ -86,9 +85,9 @@ class NothingRegistered(Finding):
     """{file} registers no op and no kernel
 
     ## Cause
-    It loads without effect. Initializers register ops when a library is loaded; a linker
-    drops unreferenced objects of a static library, with their initializers. Or the
-    registering function must be called, or the library has another purpose.
+    It loads without any effect. Initializers register ops when a library is loaded, but a linker
+    drops a static library's unreferenced objects along with their initializers. Or something must
+    call the registering function, or the library has another purpose.
     ## Fix
     Link static libraries between `-Wl,--whole-archive` and `-Wl,--no-whole-archive`; in
     Bazel, set `alwayslink = 1`. Put `REGISTER_OP` at namespace scope.
@@ -108,8 +107,8 @@ class OpRegisteredTwice(Finding):
     """op `{op}` is registered twice in {file}
 
     ## Cause
-    The same `REGISTER_OP` was linked in twice: in two source files, or from a header, or
-    once directly and once through a static library.
+    The same `REGISTER_OP` was linked in twice: from two source files, from a header, or once
+    directly and once through a static library.
     ## Fix
     Keep one, in one source file.
     ## Example
@@ -130,9 +129,9 @@ class InvalidRegistration(Finding):
     """op `{op}` of {file} has an invalid registration, which TensorFlow rejects
 
     ## Cause
-    The name of an op begins with a capital letter; each type that an input or output
-    names is a type of TensorFlow or an attribute of the op. Otherwise TensorFlow rejects
-    the whole library when it is loaded.
+    An op's name must begin with a capital letter, and each type that an input or output names must
+    be a TensorFlow type or an attribute of the op. Otherwise TensorFlow rejects the whole library
+    when it is loaded.
     ## Fix
     Correct the `REGISTER_OP`: TensorFlow's message names the wrong part.
     ## Example
@@ -154,9 +153,9 @@ class DuplicateKernel(Finding):
     """{file} registers a kernel for op `{op}` on {device} that {target} already has
 
     ## Cause
-    Two kernels match the same op, device and types with the same priority. The library
-    loads; every call of the op fails: "Multiple OpKernel registrations match NodeDef at
-    the same priority".
+    Two kernels match the same op, device and types with the same priority. The library loads, but
+    every call of the op fails: "Multiple OpKernel registrations match NodeDef at the same
+    priority".
     ## Fix
     Give one of them a label, or register it for another op. Loading one library twice,
     under two names, has the same effect.
@@ -179,8 +178,8 @@ class ServingLoadsNoLibraries(Finding):
 
     ## Cause
     TensorFlow Serving has no option to load a library at run time: ops are linked into
-    its binary when it is built. The stock image has those of TensorFlow Text and of
-    TensorFlow Decision Forests.
+    its binary when it is built. The stock image has the ops of TensorFlow Text and TensorFlow
+    Decision Forests.
     ## Fix
     Build the server with the op linked in (`SUPPORTED_TENSORFLOW_OPS` in its BUILD file),
     or export the model without it.

@@ -43,12 +43,12 @@ class OtherTensorFlow(SymbolFinding):
     ## Cause
     TensorFlow's C++ API is not stable between releases: functions gain and lose arguments,
     move between namespaces, and contain the version of Abseil in their names. A library
-    loads in the releases that export every symbol that it needs. Some names also depend on
-    the C++ standard: code compiled as C++17 needs functions with a `std::string_view`,
-    where releases compiled as C++14 have one of Abseil's.
+    loads in the releases that export every symbol it needs. Some names also depend on the C++
+    standard: code compiled as C++17 needs functions with a `std::string_view`, but releases
+    compiled as C++14 have Abseil's.
     ## Fix
-    Use one of those releases; or build it again against the one that loads it, with the
-    flags of `tf.sysconfig.get_compile_flags()` and `get_link_flags()`.
+    Use one of those releases, or build it again against the release that loads it, with the flags
+    of `tf.sysconfig.get_compile_flags()` and `get_link_flags()`.
     ## Example
         tfport lib tests/libraries/for_2_16_2/op.so --on tensorflow==2.21.0
     """
@@ -67,16 +67,16 @@ class OtherTensorFlow(SymbolFinding):
 
 @finding("TFP421", "other-cxx-abi", noticed=DLOPEN)
 class OtherCxxAbi(SymbolFinding):
-    """{file}: compiled with _GLIBCXX_USE_CXX11_ABI={abi}, and {target} with {other}
+    """{file}: compiled with _GLIBCXX_USE_CXX11_ABI={abi}, but {target} with {other}
 
     ## Cause
-    C++ has two implementations of strings and lists, and the mangled name of a function
-    contains which one it takes. Code compiled for one does not find the functions of the
-    other. The official wheels for x86-64 use the old one (0) up to 2.8, but the new one (1)
-    in 1.13 and 1.14 for Python 3.7, and the new one since 2.9.
+    libstdc++ has two implementations of strings and lists, and a function's mangled name shows
+    which one it takes. Code compiled for one does not find the other's functions. The official
+    x86-64 wheels use the old one (0) up to 2.8, except in 1.13 and 1.14 for Python 3.7, which use
+    the new one (1), as do all wheels since 2.9.
     ## Fix
-    Compile with the flags of `tf.sysconfig.get_compile_flags()` of the target; use the
-    same value for every library that is linked in.
+    Compile with the flags that the target's `tf.sysconfig.get_compile_flags()` returns, and use the
+    same value for every library that you link in.
     ## Example
         tfport lib tests/libraries/old_abi/op.so --on tensorflow==2.21.0
     """
@@ -99,10 +99,10 @@ class NotLinked(SymbolFinding):
     """{file}: not linked to TensorFlow, of which it needs {symbols}
 
     ## Cause
-    From 1.4 to 2.19 TensorFlow's libraries are loaded, but their symbols are not global: a
-    library finds them only if it names `libtensorflow_framework` among the libraries that
-    it needs. `-ltensorflow_framework` is missing, or came before the source files on the
-    command line, where `--as-needed` (the default of many systems) removes it.
+    From 1.4 to 2.19, TensorFlow's libraries are loaded, but their symbols are not global: a library
+    finds them only if it names `libtensorflow_framework` among the libraries it needs.
+    `-ltensorflow_framework` is missing, or came before the source files on the command line, where
+    `--as-needed` (the default on many systems) removes it.
     ## Fix
     Put the output of `python -c 'import tensorflow as tf;
     print(*tf.sysconfig.get_link_flags())'` at the end of the command.
@@ -122,11 +122,10 @@ class UndefinedOwnSymbol(SymbolFinding):
     """{file}: needs {symbols} that are not defined anywhere
 
     ## Cause
-    A symbol is declared and used, and nothing that was linked defines it: the source file
-    with the class of a `REGISTER_KERNEL_BUILDER` was not compiled in, a template was not
-    instantiated for a type, a `.cu` file is missing, a virtual function has no body (then
-    its vtable or typeinfo is missing). A shared library can be linked with such gaps, but
-    not loaded.
+    A symbol is declared and used, but nothing that was linked defines it: the source file with a
+    `REGISTER_KERNEL_BUILDER`'s class was not compiled in, a template was not instantiated for a
+    type, a `.cu` file is missing, or a virtual function has no body (then its vtable or typeinfo is
+    missing). A shared library can be linked with such gaps, but not loaded.
     ## Fix
     Link the object that defines it. With `-Wl,--no-undefined` the linker reports it when
     the library is built.
@@ -150,13 +149,12 @@ class NewerTensorFlow(SymbolFinding):
     ## Cause
     The library was built for a TensorFlow that is newer than every recorded release, such
     as `tf-nightly`, or for a build that is not recorded. The version of Abseil, which is in
-    the names of symbols, often shows it: each release has one. If the library has code of
-    its own in the namespace `tensorflow`, the object file that defines it may not be linked
-    in instead.
+    the names of symbols, often shows it: each release has its own. Or, if the library has its own
+    code in the namespace `tensorflow`, the object file that defines it may not have been linked in.
     ## Fix
-    Use the TensorFlow that it was built for, or build it again against the one that loads
-    it. For code of its own, link the object file; with `-Wl,--no-undefined` the linker
-    reports what is missing.
+    Use the TensorFlow that it was built for, or build it again against the one that loads it. For
+    the library's own code, link the object file; with `-Wl,--no-undefined`, the linker reports what
+    is missing.
     ## Example
         tfport lib tests/libraries/newer_abseil/op.so --on tensorflow==2.21.0
     """
@@ -175,7 +173,7 @@ class NewerTensorFlow(SymbolFinding):
         classes = sorted({kind for symbol in self.missing if (kind := about_class(symbol))})
         own = f", or the object file that defines {'the class' if classes else 'them'} was not linked"
         abseil = (
-            f"; Abseil lts_{self.abseil} is that of TensorFlow {self.abseil_releases}" if self.abseil else ""
+            f"; Abseil lts_{self.abseil} belongs to TensorFlow {self.abseil_releases}" if self.abseil else ""
         )
         return f"{self.names}; {newer} or for another build{own}{abseil}"
 
@@ -188,11 +186,11 @@ class UndefinedForeignSymbol(SymbolFinding):
     """{file}: needs {symbols} that none of its libraries has
 
     ## Cause
-    A C function that is not TensorFlow's: from a library that was not named when linking,
-    or that is installed in another release than the one used for linking; or one of its
-    own that was not linked in.
+    The missing symbols are C functions, and TensorFlow does not define them. Either they belong to
+    another library, which was not named when linking or is installed in a different release; or
+    they are this library's own, but their object file was not linked in.
     ## Fix
-    Link the library that has them (`-lz`, `-lcudart`, …), or install the release that does.
+    Link the library that defines them (`-lz`, `-lcudart`, …), or install the release that does.
     ## Example
         tfport lib tests/libraries/undefined_function/op.so --on tensorflow==2.21.0
     """
@@ -209,14 +207,14 @@ class NotInFramework(SymbolFinding):
     """{file}: needs {symbols} that {target} has, but not in `libtensorflow_framework`
 
     ## Cause
-    From 1.4 to 2.19 a library sees only those of TensorFlow's libraries that it names, and
-    the flags of `tf.sysconfig` name `libtensorflow_framework`: the core, without the
-    kernels, readers and (before 2.5) the C API. The rest is in another library of the
-    process, whose symbols are not global.
+    From 1.4 to 2.19, a library sees only those TensorFlow libraries that it names, and the flags of
+    `tf.sysconfig` name `libtensorflow_framework`: the core, without the kernels, readers and
+    (before 2.5) the C API. The rest is in another library in the process, whose symbols are not
+    global.
     ## Fix
-    Avoid those functions: copy what is needed from TensorFlow's source, as for the functors
-    of kernels. Or link to the other library too, or make Python load it with global symbols
-    before TensorFlow is imported: `sys.setdlopenflags(os.RTLD_GLOBAL | os.RTLD_NOW)`.
+    Avoid those functions: copy what you need from TensorFlow's source, for example the functors of
+    kernels. Or link to the other library too, or make Python load it with global symbols before
+    TensorFlow is imported: `sys.setdlopenflags(os.RTLD_GLOBAL | os.RTLD_NOW)`.
     ## Example
         tfport lib tests/libraries/c_api_of_2_4_4/op.so --on tensorflow==2.4.4
     """
@@ -236,8 +234,8 @@ class UnrecordedSymbols(Finding):
     """{file}: the symbols of {target} are not recorded{machine}
 
     ## Cause
-    The symbols of the official wheels for x86-64, and of those for ARM64 since 2.10, are
-    recorded. Those of other builds are not.
+    tfport has recorded the symbols of the official x86-64 wheels, and of the ARM64 wheels since
+    2.10, but not those of other builds.
     ## Fix
     Check against a recorded release; `tfport targets` lists them.
     ## Example

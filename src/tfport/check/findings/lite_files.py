@@ -1,7 +1,7 @@
 """Findings about TensorFlow Lite files and conversion: what an interpreter or a converter does not accept.
 
-`check.lite` simulates the interpreter, `check.lite.converter` asks the record of real converters, and
-both yield them; their stage is known, so no `@check` is needed.
+`check.lite` simulates the interpreter, `check.lite.converter` asks the record of real converters,
+and both yield them; their stage is known, so no `@check` is needed.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ class LiteUnregisteredOp(LiteFileFinding):
 
 @finding("TFP802", "lite-newer-op-version", noticed=LITE)
 class LiteNewerOpVersion(LiteFileFinding):
-    """{target} registers {op} {registered}, and the file asks for version {version}{at}
+    """{target} registers {op} {registered}, but the file asks for version {version}{at}
 
     ## Cause
     A version of an op adds dtypes, ranks or options. The converter writes the version that
     the nodes of the file need, and an older interpreter does not have it.
     ## Fix
-    Use an interpreter that has the version. If no node uses what it added, or an equivalent
-    exists, `tfport fix` writes a file with a lower version.
+    Use an interpreter that has the version. If no node uses what the version added, or there is an
+    equivalent, `tfport fix` writes a file with a lower version.
     ## Example
         tfport check tests/check/lite/files/transpose_6d.tflite --on tflite-runtime==2.7.0
     """
@@ -71,7 +71,7 @@ class LiteNewerOpVersion(LiteFileFinding):
 
 @finding("TFP803", "lite-unknown-op-number", noticed=LITE)
 class LiteUnknownOpNumber(LiteFileFinding):
-    """the op {op} has the number {number}, and {target} knows numbers up to {newest}{at}
+    """op {op} has builtin code {number}, but {target} knows only codes up to {newest}{at}
 
     ## Cause
     The op was added to the format after the release of the interpreter.
@@ -87,11 +87,11 @@ class LiteUnknownOpNumber(LiteFileFinding):
 
 @finding("TFP804", "lite-schema-version", noticed=LITE)
 class LiteSchemaVersion(LiteFileFinding):
-    """the file has version {schema} of the format, and {target} reads version 3
+    """the file has version {schema} of the format, but {target} reads version 3
 
     ## Cause
-    Every released interpreter reads version 3 only. Files of other versions are not made by
-    released converters.
+    Every released interpreter reads only version 3. Released converters do not write files of other
+    versions.
     ## Fix
     Convert the model again.
     ## Example
@@ -106,8 +106,8 @@ class LiteUnresolvedCustomOp(LiteFileFinding):
     """{target} does not resolve the custom op `{op}`{at}
 
     ## Cause
-    A custom op is code of the program that made the model. The interpreter notices that it
-    does not have it when it allocates tensors.
+    A custom op is code in the program that made the model. The interpreter notices that it lacks
+    the op when it allocates tensors.
     ## Fix
     Register the op (`custom_op_registerers` in Python, `AddCustom` in C++), use the program
     or delegate that has it, or rewrite the model with `tfport fix`.
@@ -128,7 +128,7 @@ class LiteFlexNotLinked(LiteFileFinding):
     it; tflite-runtime, ai-edge-litert and newer wheels do not.
     ## Fix
     Use a runtime with the delegate (on Android, `org.tensorflow:tensorflow-lite-select-tf-ops`),
-    or replace the op: `tfport fix` does that where a builtin op computes the same.
+    or replace the op: `tfport fix` does that if a builtin op computes the same.
     ## Example
         tfport check tests/check/lite/files/flex.tflite --on tflite-runtime==2.14.0
     """
@@ -141,9 +141,9 @@ class LiteFlexOpMissing(LiteFileFinding):
     """the Flex delegate of {target} does not have the TensorFlow op {op}{at}
 
     ## Cause
-    The delegate runs the op with a kernel of TensorFlow, and that release does not register
-    it, or no longer has a kernel for it; or the op is not on the list of ops that builds of the
-    delegate for phones contain.
+    The delegate runs the op with a TensorFlow kernel, but that release does not register the op, or
+    no longer has a kernel for it; or the op is not on the list of ops in delegate builds for
+    phones.
     ## Fix
     Use a release that has it, or register the op in your build of the delegate.
     ## Example
@@ -173,11 +173,11 @@ class LiteInconsistentFile(LiteFileFinding):
     """{target} refuses the file as inconsistent: {what}{at}
 
     ## Cause
-    The file says something that every interpreter checks and refuses: no subgraph, scales
-    that do not fit the shape of their tensor, or an operator whose output is its input. Tools
-    that edit files write such ones; some run on microcontrollers, where nothing checks it.
+    The file contains something that every interpreter checks for and refuses: no subgraph, scales
+    that do not fit their tensor's shape, or an operator whose output is its input. Tools that edit
+    files write such models; some of them run on microcontrollers, where nothing checks this.
     ## Fix
-    Convert the model again. `tfport fix` corrects the axis of the scales of vectors.
+    Convert the model again. `tfport fix` corrects the axis of a vector's scales.
     ## Example
         tfport check tests/check/lite/files/wrong_axis.tflite --on ai-edge-litert==2.3.0
     """
@@ -190,12 +190,12 @@ class LiteOutsideConstants(LiteFileFinding):
     """the constants of the file are {place}, where {target} does not look{at}
 
     ## Cause
-    A flatbuffer has less than 2 GB, so the constants of larger files follow it. Interpreters
-    before 2.14 load such a file, and fail when it runs. Constants in other files are read by
-    LiteRT's compiled models, and by no interpreter up to ai-edge-litert 2.3.0.
+    A flatbuffer is smaller than 2 GB, so a larger file's constants follow it. Interpreters before
+    2.14 load such a file but fail when it runs. LiteRT's compiled models read constants from other
+    files, but no interpreter up to ai-edge-litert 2.3.0 does.
     ## Fix
-    Use tflite-runtime 2.14.0, tensorflow 2.14.0 or any ai-edge-litert for constants behind the
-    flatbuffer. A model of less than 2 GB is rewritten by `tfport fix`.
+    Use tflite-runtime 2.14.0, tensorflow 2.14.0 or any ai-edge-litert for constants after the
+    flatbuffer. `tfport fix` rewrites a model that is smaller than 2 GB.
     ## Example
         tfport check tests/check/lite/files/outside.tflite --on tflite-runtime==2.13.0
     """
@@ -255,8 +255,8 @@ class NotConvertible(ConversionFinding):
     """{target} converts {op}{typed} neither to builtin ops nor to a Flex op
 
     ## Cause
-    TensorFlow Lite has no builtin op for it, and it is not on the list of TensorFlow ops that
-    the Flex delegate may run.
+    TensorFlow Lite has no builtin op for it, and it is not on the list of TensorFlow ops that the
+    Flex delegate can run.
     ## Fix
     Replace the op in the model, move it out of the model, or convert with
     `allow_custom_ops = True` and register a custom op of that name on the device.

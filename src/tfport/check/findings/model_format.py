@@ -11,9 +11,9 @@ class OtherModelFormat(Finding):
     """{what}
 
     ## Cause
-    A TensorFlow Lite interpreter reads TensorFlow Lite files only, a package of Keras only Keras
-    files, and a release without an interpreter no TensorFlow Lite file. It is reported if another
-    target of the same command reads the model; otherwise the command is refused.
+    A TensorFlow Lite interpreter reads only TensorFlow Lite files, a Keras package reads only Keras
+    files, and a release without an interpreter reads no TensorFlow Lite files. tfport reports this
+    if another target of the same command reads the model; otherwise the command is refused.
     ## Fix
     Name a target that reads the format, or convert the model.
     ## Example

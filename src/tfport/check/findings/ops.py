@@ -27,8 +27,8 @@ class UnregisteredOp(Finding):
     """op `{op}` is not registered in {target}
 
     ## Cause
-    A later release than the target added the op, an earlier one removed it, or a reduced
-    build excludes it. `tfport ops NAME` shows its history.
+    The op was added after the target's release or removed before it, or a reduced build
+    excludes it. `tfport ops NAME` shows its history.
     ## Fix
     Use a release that registers it, or a model without it: exporting from an older
     TensorFlow often avoids it. For a reduced build, add the op to `ops_to_register.h`;
@@ -59,7 +59,7 @@ class UnregisteredOp(Finding):
     def cause(self) -> str:
         if self.reduced:
             return f"the reduced build excludes it; {self.on.build and self.on.build.name} registers it"
-        only = f"; {self.target} has {self.instead} only" if self.instead else ""
+        only = f"; {self.target} has only {self.instead}" if self.instead else ""
         return f"registered {self.released}{only}"
 
     def says(self) -> str:
@@ -74,13 +74,12 @@ class UnknownOp(Finding):
     """op `{op}` is in no recorded release of TensorFlow and in no recorded add-on
 
     ## Cause
-    A custom op: it comes with a library that is not recorded and was not named. Without
-    that library TensorFlow reports that the op is not registered. Or an op that only
-    TensorFlow.js has.
+    It is a custom op from a library that is neither recorded nor named here; without that library,
+    TensorFlow reports that the op is not registered. Or only TensorFlow.js has the op.
     ## Fix
-    Name its library with `--library FILE`, or record the build that has it with `tfport
-    targets record` and use that file as the target. Where the graph was written by hand,
-    check the spelling. `tfport fix` rewrites the ops of TensorFlow.js.
+    Name its library with `--library FILE`, or record the build that has it with
+    `tfport targets record` and use that file as the target. If the graph was written by
+    hand, check the spelling. `tfport fix` rewrites TensorFlow.js ops.
     ## Example
         y = Acme>Tokenize()
         on tensorflow==2.8.4
@@ -100,7 +99,7 @@ class UnknownOp(Finding):
 
     def cause(self) -> str:
         if self.op in tfjs_ops():
-            return "an op of TensorFlow.js, which its converter makes of several ops of TensorFlow"
+            return "a TensorFlow.js op, which its converter makes from several TensorFlow ops"
         return f"close to {' and '.join(self.close)}" if self.close else "a custom op"
 
     def says(self) -> str:
@@ -151,7 +150,7 @@ class LibraryNotLoaded(Finding):
         return " or ".join(self.libraries or self.known)
 
     def cause(self) -> str:
-        return f"{self.target} registers it only once that is imported"
+        return f"{self.target} registers it only after that is imported"
 
     def says(self) -> str:
         return tensorflow_messages.not_registered(self.op or "", self.on)
@@ -193,12 +192,12 @@ class OpTooOld(Finding):
     """op `{op}` is not allowed in graphs of version {removed} or later; {target} treats this one as {version}
 
     ## Cause
-    Ops are removed by GraphDef version: graphs written before that version may still have
-    them, later graphs may not. Python's TF2 loader treats every function as one of its own
+    Ops are removed by GraphDef version: graphs written before that version may still have them, but
+    later graphs may not. Python's TF2 loader treats every function as if it had the release's own
     version.
     ## Fix
-    Export again with a release that writes the replacement. Where the graph was written by
-    hand, its `versions.producer` is too high.
+    Export again with a release that writes the replacement. If the graph was written by hand, its
+    `versions.producer` is too high.
     ## Example
         a = Placeholder() {dtype=float32, shape=(2, 2)}
         y = BatchSelfAdjointEig(a) {T=float32}

@@ -22,12 +22,12 @@ class WaitsForCancelledTranspose(Finding):
     """node `{node}` waits for `{transpose}`, which the optimizer of {target} removes
 
     ## Cause
-    The optimizer of TensorFlow 1.4 removes two transpositions that cancel each other. A node
-    that waits for the second (a control input) gets a data input instead, which its op does
-    not have. What TensorFlow then reads is not initialized: the process crashes in many runs,
-    and runs without optimization in the others. 1.5 and later keep the control input.
+    TensorFlow 1.4's optimizer removes two transposes that cancel each other out. If a node
+    waits for the second one through a control input, the optimizer replaces this control input with
+    a data input, although the op has none. TensorFlow then reads uninitialized memory: many runs
+    crash, and the others run without optimization. 1.5 and later keep the control input.
     ## Fix
-    `tfport fix` lets the node wait for an Identity of the transposition, which stays. Or
+    `tfport fix` makes the node wait for an Identity of the transpose, which the optimizer keeps. Or
     disable `arithmetic_optimization` in the session's `rewrite_options`.
     ## Example
         x = Placeholder() {dtype=float32, shape=(2, 2)}
@@ -43,7 +43,7 @@ class WaitsForCancelledTranspose(Finding):
 
     def fixes(self) -> list[str]:
         return [
-            "`tfport fix` lets the node wait for an Identity of the transposition",
+            "`tfport fix` makes the node wait for an Identity of the transpose",
             "disable `arithmetic_optimization` in the session's `rewrite_options`",
         ]
 
@@ -79,8 +79,8 @@ class DefaultNotStatedInFunction(Finding):
     ## Cause
     TensorFlow leaves out attributes that have their default value when it saves a model. The
     sessions of 1.9 to 1.12 optimize functions before they add the defaults, and the optimizer
-    reads the masks of `StridedSlice` without looking whether they are there: the process
-    ends ("CHECK failed: it != end(): key not found: new_axis_mask"). 1.13 adds the defaults first.
+    reads the masks of `StridedSlice` without checking whether they are there: the process ends
+    ("CHECK failed: it != end(): key not found: new_axis_mask"). 1.13 adds the defaults first.
     ## Fix
     `tfport fix` states the attributes. Or disable `constant_folding` in the session's
     `rewrite_options`, or use 1.13 or later.
@@ -111,8 +111,8 @@ class ScatterNotOptimizedInFunction(Finding):
 
     ## Cause
     The sessions of 1.9 to 1.12 optimize functions without the shapes of their variables. The
-    shape function of the op reads the shape of its variable without looking whether it has one:
-    the process ends (SIGSEGV). In the main graph the op runs, and 1.13 looks first.
+    op's shape function reads its variable's shape without checking whether it has one: the process
+    ends (SIGSEGV). In the main graph the op runs, and 1.13 checks first.
     ## Fix
     `tfport fix` writes a model without functions. Or use 1.13 or later.
     ## Example
@@ -156,8 +156,8 @@ CHANGES_AXES, CUTS = ("new_axis_mask", "shrink_axis_mask"), ("begin_mask", "end_
 def unstated_default(node: Node) -> str | None:
     """The first absent attribute that constant folding reads of a node in a function; None if there is none.
 
-    It skips a slice that adds or removes axes, and one whose begin, end and strides are not constants. Of 145
-    ops with default attributes, no other aborted in a body without them.
+    It skips a slice that adds or removes axes, and one whose begin, end and strides are not
+    constants. Of 145 ops with default attributes, no other aborted in a body without them.
     """
     if node.op != "StridedSlice":
         return None

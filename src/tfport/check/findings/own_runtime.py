@@ -27,11 +27,11 @@ class NoRuntimeKernel(Finding):
     inference; most ops that only train, communicate with other machines or control an
     accelerator have none. `tfport ops --tfport` lists all that it runs.
     ## Fix
-    Request a signature that does not need the op, or run the model in TensorFlow: the
-    report names the nearest release that supports it. Or provide a kernel: `tfport.op`
-    defines an unrecorded op and `tfport.kernel` implements it, in a file that `--ops FILE.py`
-    names; a library that `tfport lib build` compiled is loaded with `--library FILE.so`; and
-    `tfport.stub` replaces the op in one session.
+    Request a signature that does not need the op, or run the model in TensorFlow: the report names
+    the nearest release that supports it. Or provide a kernel: in a file that you pass with
+    `--ops FILE.py`, `tfport.op` defines an unrecorded op and `tfport.kernel` implements it;
+    `--library FILE.so` loads a library compiled with `tfport lib build`; and `tfport.stub` replaces
+    the op in one session.
     ## Example
         x = Placeholder() {dtype=float32, shape=(2,)}
         y = NcclAllReduce(x) {T=float32, reduction="sum", num_devices=1, shared_name="s"}
@@ -53,7 +53,7 @@ class NoRuntimeKernel(Finding):
             return NO_SEGMENT
         if not self.provider:
             return "a custom op: no recorded release or add-on has it, and it is not registered here"
-        return f"{self.provider} has it, tfport's runtime does not"
+        return f"{self.provider} has it, but tfport's runtime does not"
 
     def fixes(self) -> list[str]:
         provide = "provide a kernel with `tfport.kernel`" if self.provider else "define it with `tfport.op`"
@@ -93,15 +93,15 @@ class NoRuntimeKernelForType(Finding):
 
 @finding("TFP603", "defined-without-kernel", noticed={Question.KERNEL: KERNELS})
 class DefinedWithoutKernel(Finding):
-    """op `{op}` is defined by {provider}, and has no kernel that tfport can run
+    """op `{op}` is defined by {provider}, but has no kernel that tfport can run
 
     ## Cause
     `tfport.op`, a package or a library defined the op, but no CPU kernel is registered for
     it: `tfport.kernel` is missing, is in a module that is not imported, or names another
     device.
     ## Fix
-    Declare a kernel with `@tfport.kernel("Op")`, or import the module that does before the
-    session is made. `tfport ops --tfport` shows what is registered and where it comes from.
+    Declare a kernel with `@tfport.kernel("Op")`, or import the module that does before you create
+    the session. `tfport ops --tfport` shows what is registered and where it comes from.
     ## Example
         x = Placeholder() {dtype=float32, shape=(2,)}
         y = Acme>Fold(x) {T=float32}

@@ -23,13 +23,13 @@ NEWER_OBJECTS = {"captured_tensor": "2.6"}
 
 @finding("TFP043", "optimizer-of-another-keras", noticed=OBJECTS)
 class OptimizerOfAnotherKeras(Finding):
-    """the model was saved with the state of an optimizer that {target} cannot restore
+    """the model was saved with optimizer state that {target} cannot restore
 
     ## Cause
-    The model was saved after training, with slot variables of its optimizer. Python
-    restores the optimizer by the name of its kind. From 2.16 on TensorFlow contains
-    Keras 3, which does not know the kinds of Keras 2 unless `tf_keras` is imported.
-    Serving is not affected: it restores no objects.
+    The model was saved after training, with its optimizer's slot variables. Python looks up the
+    optimizer by its registered type. From 2.16 on, TensorFlow contains Keras 3, which does not
+    register Keras 2's types unless `tf_keras` is imported. Serving is not affected because it
+    restores no objects.
     ## Fix
     `pip install tf_keras` and import it before loading; or save the model again without
     its optimizer (`model.save(path, include_optimizer=False)`), or with
@@ -42,7 +42,7 @@ class OptimizerOfAnotherKeras(Finding):
     identifier: str
 
     def cause(self) -> str:
-        return f"its kind is `{self.identifier}`"
+        return f"its type is `{self.identifier}`"
 
     def says(self) -> str:
         return "'_UserObject' object has no attribute 'add_slot'"
@@ -129,8 +129,8 @@ class InputNamedTwice(Finding):
     """two inputs of signature {signature} name the tensor `{tensor}`, which Python cannot load
 
     ## Cause
-    Python makes a function of each signature of a TF1 model, and a function takes each
-    tensor once. A session accepts both inputs.
+    Python turns each signature of a TF1 model into a function, and a function takes each tensor
+    only once. A session accepts both inputs.
     ## Fix
     Export again with one input for the tensor, or load it in a session.
     ## Example
@@ -157,8 +157,8 @@ class SparseSignature(Finding):
     """signature {signature} has a sparse tensor, which Python in {target} cannot load
 
     ## Cause
-    Python in 2.0 expects one tensor by name for each input of a TF1 model; a sparse tensor
-    is three.
+    Python in 2.0 expects each input of a TF1 model to be one named tensor, but a sparse tensor is
+    three.
     ## Fix
     Use a later release, or load it in a session.
     ## Example

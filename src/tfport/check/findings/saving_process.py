@@ -60,10 +60,10 @@ class PythonFunction(Finding):
     """op `{op}` calls the Python function `{token}`, which only the process that saved the model has
 
     ## Cause
-    `tf.py_function`, `tf.numpy_function` and `tf.py_func` leave the Python code where it is:
-    the graph has only the key under which the process registered the function. Every other
-    process loads the model, and fails when the node runs. Binaries without Python, such as
-    TensorFlow Serving, have no kernel for the op.
+    `tf.py_function`, `tf.numpy_function` and `tf.py_func` leave the Python code where it is: the
+    graph contains only the key under which the process registered the function. Any other process
+    loads the model but fails when the node runs. Binaries without Python, such as TensorFlow
+    Serving, have no kernel for the op.
     ## Fix
     Export the model with TensorFlow ops instead of the Python function, or move the function
     out of the model, before its inputs or after its outputs.
@@ -84,11 +84,11 @@ class PythonFunction(Finding):
 
 @finding("TFP062", "resource-not-made", noticed=RUNS)
 class ResourceNotMade(Finding):
-    """{what} `{resource}` is used, and nothing in the model makes it
+    """{what} `{resource}` is used, but nothing in the model creates it
 
     ## Cause
-    The program that saved the model ran the op that makes it, as training does with an iterator
-    over its data. Neither loading nor a signature of the model runs such an op.
+    The program that saved the model ran the op that creates it, the way training creates an
+    iterator over its data. Neither loading the model nor any of its signatures runs such an op.
     ## Fix
     Export a graph that gets its inputs from placeholders, not from an input pipeline, and that
     writes no summaries. Or feed the tensor that the iterator gives.
@@ -113,7 +113,7 @@ class LeftBehind(Finding):
     """op `{op}` needs {what}
 
     ## Cause
-    The op works only inside the program that made the graph, or in its cluster.
+    The op works only in the program that made the graph, or in its cluster.
     ## Fix
     Export a graph without it: only what inference needs.
     ## Example
@@ -133,10 +133,10 @@ class FileOfAnotherMachine(Finding):
     """op `{op}` reads `{file}`, which is not in the model
 
     ## Cause
-    The name of the file is a constant of the graph. The file is on the machine that saved the
-    model, and was not declared as an asset, which would have copied it into the model.
+    The file name is a constant in the graph. The file is on the machine that saved the model; it
+    was not declared as an asset, so it was not copied into the model.
     ## Fix
-    Put the file at the same place on the target, or export the model with the file as an asset
+    Put the file in the same place on the target, or export the model with the file as an asset
     (`tf.saved_model.Asset`, or the collection `ASSET_FILEPATHS` in TensorFlow 1).
     ## Example
         f = Const() {dtype=string, value=string()["/data/vocabulary.txt"]}
@@ -150,7 +150,7 @@ class FileOfAnotherMachine(Finding):
         return f"{self.file}; No such file or directory"
 
     def fixes(self) -> list[str]:
-        return ["put the file at this place on the target", "export the model with the file as an asset"]
+        return ["put the file in this place on the target", "export the model with the file as an asset"]
 
 
 @check

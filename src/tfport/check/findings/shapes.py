@@ -23,8 +23,8 @@ class ContradictedOutputShapes(Finding):
     ## Cause
     The attribute `_output_shapes` keeps the shapes that TensorFlow inferred when the graph
     was written. Importing the graph infers them again and refuses a contradiction: the
-    graph was edited, or the shape function of the op is another one in this release. A
-    session, and so TensorFlow Serving, does not read the attribute.
+    graph was edited, or this release's shape function for the op is different. A session, and
+    therefore TensorFlow Serving, does not read the attribute.
     ## Fix
     Delete `_output_shapes` from all nodes; nothing needs it.
     ## Example
@@ -58,9 +58,9 @@ class UnfitShapes(Finding):
     """the inputs of node `{node}` have shapes {inputs}, which op `{op}` does not accept
 
     ## Cause
-    The shapes of constants, placeholders and variables determine those of the inputs, and
-    they cannot fit: the graph was edited, or a placeholder has another shape than the model
-    was made for. Importing the graph fails; a session notices it when the node runs.
+    The shapes of constants, placeholders and variables determine the inputs' shapes, and these
+    cannot fit: the graph was edited, or a placeholder has a different shape than the model was made
+    for. Importing the graph fails; a session notices the mismatch when the node runs.
     ## Fix
     Export the model again, or correct the shape of the constant or placeholder.
     ## Example
@@ -84,7 +84,7 @@ class UndecidedOutputShapes(Finding):
     ## Cause
     Importing the graph infers the shapes again and refuses a contradiction. The shapes in the
     file were inferred from inputs that are different now: a node before this one was added or
-    changed after the file was written. Which shape the op has now, only TensorFlow knows.
+    changed after the file was written. Only TensorFlow knows which shape the op has now.
     ## Fix
     Delete `_output_shapes` from all nodes; nothing needs it.
     ## Example
@@ -102,7 +102,7 @@ class UndecidedOutputShapes(Finding):
     has_shapes: bool
 
     def cause(self) -> str:
-        how = "another shape than its own `_output_shapes`" if self.has_shapes else "no `_output_shapes`"
+        how = "a different shape than its own `_output_shapes`" if self.has_shapes else "no `_output_shapes`"
         return f"node `{self.edited}` ({self.edited_op}) before it has {how}"
 
     def fixes(self) -> list[str]:

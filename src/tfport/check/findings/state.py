@@ -81,7 +81,7 @@ class FedAndFetched(Finding):
     noticed=Noticed(serving=AT_RUN, objects=NEVER, tfport=AT_RUN, tfport_objects=NEVER),
 )
 class UnsetVariable(Finding):
-    """variable `{variable}` is read, and nothing sets it when the model is loaded
+    """variable `{variable}` is read, but nothing sets it when the model is loaded
 
     ## Cause
     The model was saved without a saver, or with one that does not know the variable.
@@ -110,7 +110,7 @@ class UnsetVariable(Finding):
     ),
 )
 class NoSaver(Finding):
-    """the model has variables in its files, and its graph has no op that restores them
+    """the model's files contain variables, but its graph has no op that restores them
 
     ## Cause
     It was saved without a saver: `saver_def` is empty.
@@ -123,7 +123,7 @@ class NoSaver(Finding):
 
 @finding("TFP033", "empty-table", noticed=READS)
 class EmptyTable(Finding):
-    """table `{table}` is read, and nothing fills it when the model is loaded
+    """table `{table}` is read, but nothing fills it when the model is loaded
 
     ## Cause
     The model was saved without the op that initializes its tables (`legacy_init_op`,
@@ -160,14 +160,14 @@ class MissingInitOp(Finding):
 
 @finding("TFP037", "weights-elsewhere", noticed=Noticed(serving=AT_RUN, tfport=AT_RUN))
 class WeightsElsewhere(Finding):
-    """the outputs need {count} variables, such as `{variable}`, and a GraphDef has no weights
+    """the outputs need {count} variables, such as `{variable}`, but a GraphDef has no weights
 
     ## Cause
-    A GraphDef has nodes only; a checkpoint has the values of its variables. TensorFlow
-    imports the graph, and fails when something reads a variable that was not restored.
+    A GraphDef contains only nodes; the values of its variables are in a checkpoint. TensorFlow
+    imports the graph, but fails when something reads a variable that was not restored.
     ## Fix
     Check the graph and its checkpoint together: `tfport check model.ckpt.meta`, or the
-    SavedModel. Or freeze the graph, which makes constants of its variables.
+    SavedModel. Or freeze the graph, which turns its variables into constants.
     ## Example
         v = VariableV2() {dtype=float32, shape=(2,)}
         y = Neg(v) {T=float32}

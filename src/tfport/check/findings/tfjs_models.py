@@ -1,11 +1,13 @@
 """Findings about TensorFlow.js: what a release with a backend does not run.
 
-`check.tfjs` asks the record of the release and yields them; their stage is known, so no `@check` is needed.
+`check.tfjs` asks the record of the release and yields them; their stage is known, so no `@check` is
+needed.
 """
 
 from __future__ import annotations
 
-from tfport.check.findings.finding import RUN, Finding, finding
+from tfport.atlas.tfjs.releases import FORGETS, WRONG
+from tfport.check.findings.finding import NOTE, RUN, Finding, finding
 from tfport.check.loader_stages import LITE
 
 
@@ -23,11 +25,11 @@ class TfjsUnknownOp(TfjsFinding):
     """{target} does not know op `{op}`
 
     ## Cause
-    The converter of this release has no translation of the op. The model loads, and fails when the
-    op runs; TensorFlow's own converter refuses it before.
+    This release's converter has no translation for the op. The model loads, but fails when the op
+    runs; the official converter would have refused it.
     ## Fix
     `tfport export MODEL --format tfjs -o FOLDER` rewrites the model with ops that the release has,
-    where a rule for that exists. Or define the op in JavaScript with `tf.registerOp`.
+    if there is a rule for that. Or define the op in JavaScript with `tf.registerOp`.
     ## Example
         x = Placeholder() {dtype=float32}
         y = Lgamma(x) {T=float32}
@@ -46,8 +48,8 @@ class TfjsMissingKernel(TfjsFinding):
     """{target} has no kernel `{kernel}`, which op `{op}` needs
 
     ## Cause
-    The op is known, and the backend does not have a kernel that it calls. TensorFlow.js does not
-    compute it on another backend instead.
+    The op is known, but the backend does not have a kernel that it calls. TensorFlow.js does not
+    fall back to another backend.
     ## Fix
     Use another backend: `cpu` has the most kernels. Or use a newer release of the backend.
     ## Example
@@ -65,14 +67,15 @@ class TfjsMissingKernel(TfjsFinding):
 
 @finding("TFP833", "tfjs-broken-op", noticed=LITE)
 class TfjsBrokenOp(TfjsFinding):
-    """{target} lists op `{op}`, and {outcome}
+    """{target} lists op `{op}`, but {outcome}
 
     ## Cause
-    The op is in the list of the converter. Each recorded node of it failed in the real
-    release, or had other answers than in TensorFlow.
+    The op is on the converter's list, but each recorded node of it failed in the real release, or
+    gave different answers than in TensorFlow. Releases up to 3.21.0 make a new, empty table in each
+    call of a model: only the first call finds what was filled in at load.
     ## Fix
-    `tfport export MODEL --format tfjs -o FOLDER` rewrites the model without the op, where a
-    rule for that exists.
+    `tfport export MODEL --format tfjs -o FOLDER` rewrites the model without the op, if there is a
+    rule for that.
     ## Example
         x = Placeholder() {dtype=int32}
         y = BitwiseAnd(x, x) {T=int32}
@@ -83,10 +86,14 @@ class TfjsBrokenOp(TfjsFinding):
 
     @property
     def outcome(self) -> str:
-        return "no recorded node of it runs" if self.problem else "never answers as TensorFlow does"
+        outcomes = {
+            WRONG: "its answers never match TensorFlow's",
+            FORGETS: "the table is empty from the second call on",
+        }
+        return outcomes.get(self.problem, "no recorded node of it runs")
 
     def says(self) -> str | None:
-        return self.problem or None
+        return None if self.problem in (WRONG, FORGETS) else self.problem
 
 
 @finding("TFP834", "tfjs-unsupported-node", noticed=LITE)
@@ -97,8 +104,8 @@ class TfjsUnsupportedNode(TfjsFinding):
     No recorded node of the op with this attribute, type or output gave TensorFlow's answer
     in the real release, while others did.
     ## Fix
-    `tfport export MODEL --format tfjs -o FOLDER` rewrites the node, where a rule for that
-    exists: channels first becomes channels last, for example.
+    `tfport export MODEL --format tfjs -o FOLDER` rewrites the node, if there is a rule for that:
+    channels first becomes channels last, for example.
     ## Example
         x = Placeholder() {dtype=float32, shape=(1, 3, 8, 8)}
         w = Placeholder() {dtype=float32, shape=(2, 2, 3, 4)}
@@ -107,3 +114,24 @@ class TfjsUnsupportedNode(TfjsFinding):
     """
 
     what: str = ""
+
+
+@finding("TFP835", "tfjs-number-for-nan", NOTE, noticed=LITE)
+class TfjsNumberForNan(TfjsFinding):
+    """{target} answers a number where the input of {op} is NaN
+
+    ## Cause
+    Kernels of TensorFlow.js compare numbers, and a comparison with NaN is false. On wasm, ReLU,
+    minima, maxima and average pools answer a number where TensorFlow answers NaN. Answers without
+    NaN do not differ.
+    ## Fix
+    Nothing, unless the model computes NaN: from a division by zero, from numbers that overflow, or
+    from inputs that are NaN. Then use the backend `cpu`.
+    ## Example
+        x = Placeholder() {dtype=float32}
+        y = Relu6(x) {T=float32}
+        on tfjs[wasm]==4.22.0
+    """
+
+    def fixes(self) -> list[str]:
+        return []

@@ -17,8 +17,8 @@ class NewerGraph(Finding):
     """the graph needs GraphDef version {wanted} or later; {target} has {actual}
 
     ## Cause
-    The file says in `versions.min_consumer` which versions may read it. GraphDef versions
-    do not always grow with the release: 1.15.5 has 134, 2.0.4 has 119.
+    The file's `versions.min_consumer` says which versions may read it. GraphDef versions do not
+    always grow with the release: 1.15.5 has 134, but 2.0.4 has 119.
     ## Fix
     Use a release with that version (`tfport targets show TARGET` lists it), or export again.
     ## Example
@@ -43,7 +43,7 @@ class ExcludedVersion(Finding):
     """the graph excludes GraphDef version {actual}, which {target} has
 
     ## Cause
-    The file lists in `versions.bad_consumers` versions that would read it wrongly.
+    The file's `versions.bad_consumers` lists versions that would misread it.
     ## Fix
     Use another release, or export again.
     ## Example
@@ -116,8 +116,8 @@ class NoServingGraph(Finding):
     """no MetaGraph has exactly the tags {{serve}}; available: {available}
 
     ## Cause
-    A SavedModel may contain several graphs, each with its tags. A loader takes the one
-    with exactly the requested tags: TensorFlow Serving requests `serve`.
+    A SavedModel may contain several graphs, each with its own tags. A loader takes the one that has
+    exactly the requested tags; TensorFlow Serving requests `serve`.
     ## Fix
     Export with the tag `serve`, or name the tags (`--tags` here, `--saved_model_tags` for
     the server).
@@ -139,7 +139,7 @@ class NoServingGraph(Finding):
     ),
 )
 class SeveralGraphs(Finding):
-    """the model has {count} MetaGraphs, and Python needs the tags of one
+    """the model has {count} MetaGraphs, so Python needs the tags of one
 
     ## Cause
     `tf.saved_model.load(path)` loads only a model with a single graph.

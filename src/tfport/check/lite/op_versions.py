@@ -203,7 +203,7 @@ def _parsed(feature: str) -> dict[str, str]:
 @cache
 def _rows() -> dict[str, list[VersionRow]]:
     """The rows of `op_versions.txt` by op."""
-    text = Path(__file__).with_name("op_versions.txt").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("op_versions.txt").read_text("utf-8")
     rows: dict[str, list[VersionRow]] = {}
     current: list[VersionRow] = []
     for line in text.splitlines():

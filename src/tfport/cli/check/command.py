@@ -60,7 +60,7 @@ def _add_conditions(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--soft-placement",
         action=argparse.BooleanOptionalAction,
-        help="whether a node may run on another device than the one it requests",
+        help="whether a node may run on a device other than the one it requests",
     )
     add_tags(parser)
     add_target_library(parser)
@@ -69,8 +69,8 @@ def _add_conditions(parser: argparse.ArgumentParser) -> None:
         "--custom",
         metavar="NAME[=FILE.py]",
         action="append",
-        help="class or function that your program registers with Keras before it loads the file; FILE.py "
-        "says which arguments it takes, and is not executed; can be repeated",
+        help="class or function that your program registers with Keras before it loads the file; tfport "
+        "reads its arguments from FILE.py without executing it; can be repeated",
     )
     parser.add_argument("--checksums", action="store_true", help="also verify the checksums of the weights")
     parser.add_argument(

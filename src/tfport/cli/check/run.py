@@ -103,9 +103,9 @@ def _check_many(
     args: argparse.Namespace, requests: Sequence[CheckRequest], report_format: ReportFormat
 ) -> int:
     from tfport.cli.check.models import check_models
-    from tfport.cli.many_models import with_progress
+    from tfport.cli.progress import with_progress_bar
 
-    models = list(with_progress(check_models(requests, report_format), len(requests), "checking"))
+    models = list(with_progress_bar(check_models(requests, report_format), len(requests), "checking"))
     print_report(report_format.whole([model.part for model in models]), args.output)
     return worst(
         exit_code(model.verdict, model.severities, request.fail_on)

@@ -24,9 +24,9 @@ NEEDS_TARGET = (
 def add_build(subcommands: Any) -> None:
     parser = subcommands.add_parser(
         "build",
-        help="compile ops in C++, for tfport or for a release of TensorFlow",
-        description="Compile ops in C++ to a library, for tfport or, with --for, for a release of "
-        "TensorFlow. The library is checked as `tfport lib check` does.",
+        help="compile C++ ops for tfport or for a TensorFlow release",
+        description="Compile C++ ops into a library for tfport or, with --for, for a TensorFlow "
+        "release. tfport then checks the library as `tfport lib check` does.",
     )
     parser.add_argument(
         "sources", metavar="SOURCE", nargs="*", help="C++ files (default: those in the current folder)"
@@ -41,7 +41,7 @@ def add_build(subcommands: Any) -> None:
     )
     parser.add_argument("--checked", action="store_true", help="check the bounds of every access to a tensor")
     parser.add_argument(
-        "--print-flags", action="store_true", help="print the compiler flags, and build nothing"
+        "--print-flags", action="store_true", help="print the compiler flags without building anything"
     )
     parser.add_argument(
         "--for", metavar="TARGET", dest="target", help="release of TensorFlow, such as tensorflow==2.21.0"
@@ -51,7 +51,7 @@ def add_build(subcommands: Any) -> None:
         "--site-packages", metavar="FOLDER", help="folder in which that TensorFlow is installed"
     )
     source.add_argument("--wheel", metavar="FILE", help="wheel of that TensorFlow")
-    source.add_argument("--download", action="store_true", help="let pip download that wheel")
+    source.add_argument("--download", action="store_true", help="have pip download that wheel")
     add_json(parser)
     parser.set_defaults(run=run)
 

@@ -19,12 +19,13 @@ VERSION = 1
 
 @command(
     "lib",
+    may_need=(("lib build", "native"),),
     order=10,
     subcommands=("check", "new", "build", "show"),
     help="check whether a custom-op library loads; build libraries",
     usage="tfport lib FILE… [--on TARGET…]\n       tfport lib {check,new,build,show} …",
-    description="Check on which TensorFlow a custom-op library loads, or create, build and list libraries "
-    "of ops. `tfport lib FILE…` is short for `tfport lib check FILE…`.",
+    description="Check which TensorFlow releases a custom-op library loads on, or create, build and "
+    "list op libraries. `tfport lib FILE…` is short for `tfport lib check FILE…`.",
 )
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     subcommands = parser.add_subparsers(
@@ -96,8 +97,8 @@ def _search_path(options: list[str]) -> list[str]:
 def add_new(subcommands: Any) -> None:
     parser = subcommands.add_parser(
         "new",
-        help="create a project with an op in C++ for tfport",
-        description="Create a project with an op in C++ for tfport: source, Makefile, test and README.",
+        help="create a project with a C++ op for tfport",
+        description="Create a project with a C++ op for tfport: source, Makefile, test and README.",
     )
     parser.add_argument("name", metavar="NAME", help="name of the project, such as my_op")
     parser.add_argument("--folder", metavar="FOLDER", help="folder to create (default: NAME)")

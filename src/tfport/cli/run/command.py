@@ -21,9 +21,11 @@ from tfport.errors import Error
 
 @command(
     "run",
+    needs="run",
+    may_need=(("tables", "batch"), ("models with SentencePiece", "text"), ("GPUs", "cuda")),
     order=6,
     help="run a model without TensorFlow",
-    description="Load a model, restore its variables and tables, run a signature on the given inputs and "
+    description="Load a model, restore its variables and tables, run a signature on your inputs, and "
     "print the outputs.",
 )
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TENSOR",
         action="append",
         default=[],
-        help="tensors to fetch (default: the outputs of the signature; for a graph without signatures, a "
+        help="tensor to fetch (default: the signature's outputs; for a graph without signatures, a "
         "guess); can be repeated",
     )
     add_engine(parser)
@@ -52,15 +54,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--repeat",
         type=int,
         metavar="N",
-        help="run it N times; --json then has the seconds of each, and the outputs of the last",
+        help="run it N times; --json then has each run's seconds, and the last run's outputs",
     )
     parser.add_argument(
         "--cache",
         action="store_true",
-        help="keep the prepared model in the folder for caches, for a faster second start",
+        help="cache the prepared model, so that the next start is faster",
     )
     parser.add_argument(
-        "-o", "--output", metavar="PATH", help="write the outputs to a new .npz file; of a table, to a folder"
+        "-o",
+        "--output",
+        metavar="PATH",
+        help="write the outputs to a new .npz file, or for a table to a folder",
     )
     add_table_options(parser)
     add_json(parser)

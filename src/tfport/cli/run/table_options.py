@@ -11,7 +11,18 @@ from tfport.errors import Error
 FORMATS = ("parquet", "tfrecord", "csv", "jsonl")
 CALLS = (".npz", ".json")
 """Files with the inputs of one call."""
-_OPTIONS = ("workers", "column", "keep", "result", "binary", "on_error", "format", "batch_rows", "part_rows")
+_OPTIONS = (
+    "workers",
+    "column",
+    "keep",
+    "result",
+    "binary",
+    "on_error",
+    "format",
+    "batch_rows",
+    "part_rows",
+    "server",
+)
 
 
 class InputFiles(argparse.Action):
@@ -34,12 +45,12 @@ class InputFiles(argparse.Action):
 
 def add_table_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("tables")
-    group.add_argument("--workers", type=int, metavar="N", help="processes that score (default: 1, this one)")
+    group.add_argument("--workers", type=int, metavar="N", help="scoring processes (default: 1, this one)")
     group.add_argument(
         "--column",
         metavar="INPUT=COLUMN[,COLUMN]",
         action="append",
-        help="column of an input that has another name; several make a vector; can be repeated",
+        help="column that feeds an input of another name; several columns make a vector; can be repeated",
     )
     group.add_argument(
         "--keep",
@@ -53,17 +64,26 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
         help="output to compute (default: all); can be repeated",
     )
     group.add_argument(
-        "--binary", metavar="OUTPUT", action="append", help="string output that is not text; can be repeated"
+        "--binary",
+        metavar="OUTPUT",
+        action="append",
+        help="string output to store as bytes, not text; can be repeated",
     )
     group.add_argument(
         "--on-error",
         choices=("fail", "null", "collect"),
-        help="a row that fails: ends the job, has null outputs, or also says why in the column `error` "
+        help="what to do with a row that fails: end the job, write null outputs, or also give the "
+        "reason in the column `error` "
         "(default: fail)",
     )
-    group.add_argument("--format", choices=FORMATS, help="of the results (default: parquet)")
-    group.add_argument("--batch-rows", type=int, metavar="N", help="rows of a call (default: measured)")
-    group.add_argument("--part-rows", type=int, metavar="N", help="rows of a part (default: 100000)")
+    group.add_argument("--format", choices=FORMATS, help="format of the results (default: parquet)")
+    group.add_argument("--batch-rows", type=int, metavar="N", help="rows per call (default: measured)")
+    group.add_argument("--part-rows", type=int, metavar="N", help="rows per output part (default: 100000)")
+    group.add_argument(
+        "--server",
+        metavar="HOST:PORT/NAME",
+        help="gRPC address of a `tfport serve` or TensorFlow Serving that runs the model, such as on a GPU",
+    )
 
 
 def refuse_table_options(args: argparse.Namespace) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from tfport.cli.arguments import tags_of
 from tfport.cli.model_arguments import gpu_options, load_runnable_model
 from tfport.errors import Error
+from tfport.extras import require
 from tfport.words import count, printable
 
 NONE = "none"
@@ -25,10 +26,9 @@ def score_table(args: argparse.Namespace) -> int:
             raise Error(f"--{name}: only for single calls, not for tables")
     if not args.output:
         raise Error("--inputs: results of a table are written to a folder; name it with -o")
-    try:
-        from tfport.batch.scoring_job import run_job
-    except ModuleNotFoundError as error:
-        raise Error(f"tables need {error.name}: pip install 'tfport[batch]'") from None
+    require("batch", "a table")
+    from tfport.batch.scoring_job import run_job
+
     gc.enable()  # a job may take hours
     job = _job(args)
     with show_progress(f"scoring {args.inputs[0]}") as progress:
@@ -65,6 +65,7 @@ def _job(args: argparse.Namespace) -> Any:
         threads=args.threads,
         engine=args.engine,
         device=args.device,
+        server=args.server or "",
         cache=args.cache or (args.workers or 1) > 1,
     )
     setup = ScorerSetup(

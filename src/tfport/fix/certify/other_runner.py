@@ -14,13 +14,12 @@ import json
 import math
 import os
 import shutil
-import signal
 import struct
 import subprocess
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +31,7 @@ from tfport.fix.certify.provenance import RunnerFacts, Wheel
 from tfport.fix.certify.runners import ModelSide, RunnerResult, TrialOutcome, fed, fetches
 from tfport.fix.certify.trials import Trial
 from tfport.graph.dtypes import STRING, DType
+from tfport.operating_system import how_ended, interrupts_blocked, kill_group, physical_memory, process_group
 from tfport.runtime.composite import pack_outputs
 from tfport.runtime.feeds import as_array
 from tfport.startup.dataclass import dataclass, field
@@ -116,14 +116,14 @@ class OtherRunner(ABC):
         for i, trial in enumerate(trials):
             with suppress(Error):  # the worker refuses a trial whose inputs are missing
                 write_tensors(folder / f"{i}.in", _feeds(side, trial))
-        (folder / "job.json").write_text(json.dumps(job))
+        (folder / "job.json").write_text(json.dumps(job), encoding="utf-8")
         return _Job(folder, side, [i for i, trial in enumerate(job["trials"]) if trial is not None])
 
     def _read(self, job: _Job, trials: Sequence[Trial]) -> RunnerResult:
         if (job.folder / "about.json").exists():
-            self.facts = self.facts.updated(json.loads((job.folder / "about.json").read_text()))
+            self.facts = self.facts.updated(json.loads((job.folder / "about.json").read_text("utf-8")))
         if (job.folder / "load.txt").exists():
-            why = (job.folder / "load.txt").read_text(errors="replace")
+            why = (job.folder / "load.txt").read_text("utf-8", "replace")
             return RunnerResult(why=why, crashes=job.crashes)
         outcomes = [_outcome(job.folder / str(i), job, trial) for i, trial in enumerate(trials)]
         return RunnerResult(outcomes, crashes=job.crashes)
@@ -162,9 +162,9 @@ class _Job:
         why = ended or "the process ended without a message"
         self.crashes.append(why)
         if not (self.folder / "loaded.txt").exists():
-            (self.folder / "load.txt").write_text(why)
+            (self.folder / "load.txt").write_text(why, encoding="utf-8")
             return
-        (self.folder / f"{self._running}.txt").write_text(why)
+        (self.folder / f"{self._running}.txt").write_text(why, encoding="utf-8")
         (self.folder / "loaded.txt").unlink()  # loading again may crash
         self.is_given_up = len(self.crashes) >= MOST_CRASHES
 
@@ -178,7 +178,7 @@ def _outcome(path: Path, job: _Job, trial: Trial) -> TrialOutcome:
         except (Error, KeyError) as error:
             return TrialOutcome(why=str(error))
     if (refused := path.with_suffix(".txt")).exists():
-        return TrialOutcome(why=refused.read_text(errors="replace"))
+        return TrialOutcome(why=refused.read_text("utf-8", "replace"))
     return TrialOutcome(why=job.crashes[-1] if job.crashes else "", ran=False)
 
 
@@ -189,7 +189,7 @@ def _feeds(side: ModelSide, trial: Trial) -> dict[str, Any]:
 
 
 def _memory() -> int:
-    return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * MOST_MEMORY)
+    return int(physical_memory() * MOST_MEMORY)
 
 
 # Run a program to its end: with a time limit, its output in a file, and nothing left when interrupted.
@@ -207,34 +207,23 @@ def run_to_end(command: Sequence[str], folder: Path, seconds: float, *, own: boo
     process: subprocess.Popen[bytes] | None = None
     with open(folder / LOG, "wb") as log:
         try:
-            with _uninterrupted():
+            with interrupts_blocked():  # one while a process is made would leave it behind, unknown
                 process = subprocess.Popen(
                     command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=_environment(own),
-                    cwd=folder, start_new_session=True,
+                    cwd=folder, **process_group(),
                 )  # fmt: skip
             code = process.wait(seconds)
         except subprocess.TimeoutExpired:
             return f"timeout after {seconds:.0f} seconds"
         finally:  # also when the user interrupts
             if process is not None:
-                with suppress(ProcessLookupError, PermissionError):
-                    os.killpg(process.pid, signal.SIGKILL)
+                kill_group(process)
                 process.wait()
     if code == 0:
         return ""
-    ended = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+    ended = how_ended(code)
     lines = log_lines(folder)
     return f"{ended}: {lines[-1]}" if lines else ended
-
-
-@contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Let an interrupt wait: one while a process is made would leave it behind, unknown."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def log_lines(folder: Path) -> list[str]:

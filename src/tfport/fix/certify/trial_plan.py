@@ -87,7 +87,7 @@ class TrialPlan:
             return []
 
     def _generated(self, builder: TrialBuilder) -> Iterator[Tried]:
-        end = time.thread_time() + SECONDS
+        end, room = time.thread_time() + SECONDS, MOST_KEPT
         attempts = Attempts(builder, self.ask)
         taken: list[Sizing] = []
         sizes = FittingSizes(builder)
@@ -99,6 +99,9 @@ class TrialPlan:
                 break
             if not sizes.fit(sizing):
                 continue
+            if (room := room - sizes.elements(sizing)) < 0:
+                self.left_out.append(f"{builder.signature.name}: more sizes (their inputs are too large)")
+                break
             yield (tried := attempts.first_accepted(sizing, ORDINARY, again=builder.parses_features))
             if not tried[1].ran or _says_something(tried[1].outputs):
                 taken.append(sizing)
@@ -109,8 +112,11 @@ class TrialPlan:
             if time.thread_time() > end:
                 self.left_out.append(f"{builder.signature.name}: `{profile.name}` (out of time)")
                 continue
-            few = len(taken) < 2 or sizes.is_large(taken[0])
-            yield attempts.first_accepted(taken[0 if few else 1], profile)
+            sizing = taken[0 if len(taken) < 2 or sizes.is_large(taken[0]) else 1]
+            if (room := room - sizes.elements(sizing)) < 0:
+                self.left_out.append(f"{builder.signature.name}: `{profile.name}` (the inputs are too large)")
+                continue
+            yield attempts.first_accepted(sizing, profile)
 
 
 class Attempts:
@@ -153,6 +159,9 @@ MOST_ELEMENTS = 1 << 21
 """The most elements of all inputs together for a size that is unusual, or searched."""
 LARGE, MOST_LARGE_ROWS = 1 << 14, 3
 """Trials with this many elements in a row take long, so they have few rows."""
+HUGE, MOST_HUGE_ROWS = 1 << 22, 2
+MOST_KEPT = 1 << 28
+"""The most elements of all generated inputs of a signature, which are kept: a gigabyte of float32."""
 FINE = 4
 """The search ends if a size that does not fit is smaller by at most this part of one that fits."""
 
@@ -163,9 +172,10 @@ class FittingSizes:
     def __init__(self, builder: TrialBuilder) -> None:
         self.builder = builder
         self.usual, unusual = builder.sizings()
-        self.unusual = [sizing for sizing in unusual if self._elements(sizing) <= MOST_ELEMENTS]
+        self.unusual = [sizing for sizing in unusual if self.elements(sizing) <= MOST_ELEMENTS]
         if self.usual and self.is_large(self.usual[0]):
-            self.usual = [sizing for sizing in self.usual if sizing.rows <= MOST_LARGE_ROWS]
+            most = MOST_HUGE_ROWS if self.elements(self.usual[0]) >= HUGE else MOST_LARGE_ROWS
+            self.usual = [sizing for sizing in self.usual if sizing.rows <= most]
         self.windows = WindowSizes(builder.model, builder.signature)
         self.too_small: dict[Sizing, str] = {}
         """A node without a window, for each size that is too small."""
@@ -202,8 +212,8 @@ class FittingSizes:
         below = above = start.other
         while self._misfit(sized(above)):
             below, above = above, above * 2
-            elements = self._elements(sized(above))
-            if elements > MOST_ELEMENTS or elements == self._elements(sized(below)):  # no size is open
+            elements = self.elements(sized(above))
+            if elements > MOST_ELEMENTS or elements == self.elements(sized(below)):  # no size is open
                 return None
         while above - below > max(1, above // FINE):
             middle = (below + above) // 2
@@ -211,10 +221,11 @@ class FittingSizes:
         return sized(above)
 
     def is_large(self, sizing: Sizing) -> bool:
-        return self._elements(sizing) >= LARGE
+        return self.elements(sizing) >= LARGE
 
     def _misfit(self, sizing: Sizing) -> str:
         return self.windows.misfit(self.builder.shapes_at(sizing))
 
-    def _elements(self, sizing: Sizing) -> int:
+    def elements(self, sizing: Sizing) -> int:
+        """How many elements all inputs have."""
         return sum(math.prod(shape) for shape in self.builder.shapes_at(sizing).values())

@@ -280,7 +280,10 @@ class Verification:
         """The tolerances of an output that is computed in a narrower type, and why."""
         narrowest = self.narrowest[signature][output]
         words = Tolerance(self.rtol, self.atol, narrowest=narrowest).words(narrowest.dtype)
-        return f"`{output}` is judged as {narrowest} ({words}), as `{narrowest.node}` computes in {narrowest}"
+        return (
+            f"`{output}` is judged as {narrowest} ({words}), because `{narrowest.node}` computes in "
+            f"{narrowest}"
+        )
 
     def _why_not(self) -> str:
         if self.not_asked:

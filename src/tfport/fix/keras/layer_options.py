@@ -94,7 +94,7 @@ def rewritten_options(
             continue
         since, always = NEWER_VALUES.get((layer.class_name, name), ((0, 0), ()))
         if (layer.class_name, name) in ONE_AXIS and dialect.is_3 and _several(value):
-            result.refused.append(f"{dialect.release.name} takes one {name} only, and it is {plain(value)}")
+            result.refused.append(f"{dialect.release.name} takes only one {name}, but it is {plain(value)}")
         elif dialect.semantics.numbers < since and value not in always:
             result.refused.append(f"{dialect.release.name} does not support {name}={value!r:.60}")
         elif name in known.arguments or (known.rest == IGNORED and name in stated):
@@ -104,7 +104,7 @@ def rewritten_options(
         elif may_be_dropped(name, value, defaults):
             result.dropped += [name] * (value is not None)
         else:
-            result.refused.append(f"{dialect.release.name} has no option `{name}`, and it is {value!r:.60}")
+            result.refused.append(f"{dialect.release.name} has no option `{name}`, which is {value!r:.60}")
     if layer.class_name == INPUT_LAYER:
         shape = next((layer.config[key] for key in INPUT_SHAPES if key in layer.config), None)
         result.options["batch_shape" if dialect.is_3 else "batch_input_shape"] = plain(shape)

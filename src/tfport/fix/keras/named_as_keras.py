@@ -73,8 +73,8 @@ def _renamed(own: Infos, wanted: Infos, where: str, kind: str) -> Iterator[tuple
         if fitting is None:
             raise CannotRun(
                 f"{where}: its signature `{SIGNATURE}` has the {kind} {', '.join(sorted(own))}, and the "
-                f"Keras model {', '.join(sorted(wanted))}; which is which cannot be told, so nothing can be "
-                "compared"
+                f"Keras model {', '.join(sorted(wanted))}; tfport cannot tell which is which, so it "
+                "cannot compare them"
             )
         yield name, left.pop(fitting)
 

@@ -125,15 +125,17 @@ class KerasRewrite:
         """Record the changes for the certificate."""
         changed = self.journal.changed
         name = self.dialect.release.name
-        changed("written", f"The file is written as {name} writes it.", [(file.where, file.layout)])
+        changed("written", f"The file is written the way {name} writes it.", [(file.where, file.layout)])
         dropped = sorted(writer.dropped)
-        says = f"Options that {name} does not have are dropped, as their values change no answer: "
+        says = (
+            f"Options that {name} does not have are dropped because their values do not change the answers: "
+        )
         nodes = [(layer, option) for option in dropped for layer in writer.dropped[option]]
         changed("without options", f"{says}{', '.join(dropped)}.", nodes)
         for classes, layers in writer.replaced.items():
-            says = f"Layers become others that compute the same: {classes}."
+            says = f"Layers are replaced with others that compute the same: {classes}."
             changed(f"replaced {classes}", says, [(layer, classes) for layer in layers], ROUNDING)
-        why = f"hard_sigmoid means another function in {name}:"
+        why = f"hard_sigmoid is a different function in {name}:"
         nodes = [(layer, HARD_SIGMOID) for layer in renamed.values()]
         changed("hard_sigmoid as layers", f"{why} it is written as Rescaling and ReLU.", nodes, ROUNDING)
         nodes = [(layer, HARD_SIGMOID) for layer in scaled]

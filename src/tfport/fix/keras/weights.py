@@ -126,7 +126,7 @@ def _scaled(cell: LayerInstance, array: NDArray[Any], factor: float) -> NDArray[
         return array
     if cell.config.class_name in ACTIVATED_STATES and cell.config.config.get(_NEW) == HARD_SIGMOID:
         raise CannotRun(
-            f"layer `{cell.name}`: hard_sigmoid is applied to its state, and means another function there"
+            f"layer `{cell.name}`: hard_sigmoid is applied to its state, but is a different function there"
         )
     factors = np.repeat([factor if is_hard else 1.0 for is_hard in hard], array.shape[-1] // len(hard))
     return np.asarray(array * factors, array.dtype)

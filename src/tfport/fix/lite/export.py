@@ -224,7 +224,7 @@ def _names(reasons: Mapping[str, Mapping[str, str]]) -> frozenset[str]:
 def _sentence(reasons: Mapping[str, str]) -> str:
     more = f"; and {len(reasons) - MAX_LISTED} more" if len(reasons) > MAX_LISTED else ""
     listed = "; ".join(list(reasons)[:MAX_LISTED])
-    return f"{count(len(reasons), 'node')} cannot be said in {FORMAT}: {listed}{more}"
+    return f"{count(len(reasons), 'node')} cannot be expressed in {FORMAT}: {listed}{more}"
 
 
 def _refuse(where: str, signatures: Mapping[str, Signature], errors: Mapping[str, str]) -> NoReturn:

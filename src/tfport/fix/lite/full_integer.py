@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import importlib.util
 import io
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tfport.errors import Error
+from tfport.extras import is_installed, missing
 from tfport.graph.model import Signature
 
 if TYPE_CHECKING:
@@ -49,8 +49,8 @@ def _rows(inputs: Mapping[str, Any], signature: Signature) -> list[Sample]:
 
 def full_integer(data: bytes, samples: Mapping[str, Sequence[Sample]]) -> bytes:
     """A file of floats as one of int8, calibrated with these calls."""
-    if importlib.util.find_spec(PACKAGE) is None:
-        raise Error(f"--weights {FULL_INT8} needs ai-edge-quantizer: pip install 'tfport[quantize]'")
+    if not is_installed(PACKAGE):
+        raise missing(PACKAGE, f"--weights {FULL_INT8}")
     silent = io.StringIO()
     try:
         with contextlib.redirect_stdout(silent), contextlib.redirect_stderr(silent):

@@ -163,7 +163,7 @@ class LiteRewrite:
     def _drop_unused_codes(self) -> None:
         used = {node.code for graph in self.file.subgraphs for node in graph.operators}
         unused = [code for code in self.source.operator_codes if not _is_used(code.name, self.source)]
-        says = "Ops that no operator uses are not listed, as interpreters resolve them too."
+        says = "Ops that no operator uses are not listed, because interpreters resolve them too."
         self.journal.changed("without unused ops", says, [("", code.name) for code in unused])
         self.file.operator_codes = [code for code in self.file.operator_codes if code in used]
 

@@ -24,6 +24,7 @@ from tfport.errors import Error
 from tfport.fix.certify.other_runner import log_lines, run_to_end
 from tfport.fix.certify.provenance import Wheel
 from tfport.formats.digests import digest
+from tfport.operating_system import python_of
 from tfport.startup.dataclass import dataclass
 
 SECONDS = 1800
@@ -76,7 +77,7 @@ def release_environment(
     if not (folder / READY).exists():
         make_environment(folder, release, progress)
     return ReleaseEnvironment(
-        str(folder / "bin" / "python"), Wheel(**json.loads((folder / READY).read_text()))
+        python_of(str(folder)), Wheel(**json.loads((folder / READY).read_text("utf-8")))
     )
 
 
@@ -104,7 +105,9 @@ def make_environment(folder: Path, release: PackageRelease, progress: Progress =
                 f"{', '.join(interpreters)}, which this machine has: {why}; name a Python that has it with "
                 "--target-python"
             )
-        (environment / READY).write_text(json.dumps({"name": wheel.name, "sha256": digest(wheel)}))
+        (environment / READY).write_text(
+            json.dumps({"name": wheel.name, "sha256": digest(wheel)}), encoding="utf-8"
+        )
         shutil.rmtree(folder, ignore_errors=True)
         environment.rename(folder)
 
@@ -135,12 +138,12 @@ def _own_pip(folder: Path) -> list[str]:
     if importlib.util.find_spec("pip") is not None:
         return [sys.executable, "-m", "pip"]
     _make_venv(folder / "pip", sys.executable)
-    return [str(folder / "pip" / "bin" / "python"), "-m", "pip"]
+    return [python_of(str(folder / "pip")), "-m", "pip"]
 
 
 def _install(environment: Path, interpreter: str, wheel: Path, release: PackageRelease) -> None:
     _make_venv(environment, interpreter)
-    pip = [str(environment / "bin" / "python"), "-m", "pip", *QUIET]
+    pip = [python_of(str(environment)), "-m", "pip", *QUIET]
     install = [*pip, "install", "--quiet", "--no-cache-dir", "--no-compile", "--prefer-binary"]
     _step([*install, OLD_PIP], "needs another pip, which cannot be installed", release)
     wanted = dependencies(release.package, release.version)

@@ -14,7 +14,7 @@ GRADIENTS = "SparseSegmentMeanGrad SparseSegmentSqrtNGrad SparseSegmentSumGrad"
 
 @rule(f"{SEGMENTS} {NUMBERED} {GRADIENTS}", keeps=EXACT)
 def segment_ids_of_32_bits(op: RuleBuilder, n: Node) -> Replacement:
-    """The segment ids are cast to int32, as older releases require; row numbers of a tensor fit int32."""
+    """The segment ids are cast to int32, which older releases require; a tensor's row numbers fit int32."""
     if n.attrs["Tsegmentids"] != INT64:
         return OtherProblem("its segment ids are int32 already")
     data, indices, ids, *rest = n.inputs

@@ -34,7 +34,7 @@ def to_session_form(model: Model, ends: Sequence[Node], journal: Journal) -> dic
     first = [node for node in model.init_nodes if node.op != "NoOp" or node.controls]
     assets = list(asset_definitions(model.meta))
     calls = inline_calls(model.graph, [*ends, *first])
-    journal.changed("inlined", "Function calls are replaced by the bodies of the functions.", calls)
+    journal.changed("inlined", "Function calls are replaced with the function bodies.", calls)
     prune(model, [*ends, *first], journal)
     _rewrite_meta(model.meta, [node.name for node in first], assets, model.graph.nodes)
     return {

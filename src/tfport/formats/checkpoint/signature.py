@@ -54,9 +54,7 @@ def locate_data(files: Files, name: str) -> ModelLocation:
     prefix = shard[1] if shard else name
     location = find_prefix(files, prefix)
     if location is None:
-        raise UnreadableFile(
-            f"{files.label(prefix)}: expected {prefix}.index beside the data of the checkpoint"
-        )
+        raise UnreadableFile(f"{files.label(prefix)}: expected {prefix}.index next to the checkpoint's data")
     return location
 
 
@@ -76,7 +74,7 @@ def locate_latest(files: Files, name: str) -> ModelLocation | str:
         return location
     if prefix and files.has(prefix):
         return prefix
-    raise UnreadableFile(f"{files.label(name)}: lists the checkpoint `{prefix}`, which is not beside it")
+    raise UnreadableFile(f"{files.label(name)}: lists the checkpoint `{prefix}`, which is not next to it")
 
 
 CHECKPOINT = ModelFormat(

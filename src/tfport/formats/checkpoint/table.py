@@ -113,14 +113,14 @@ class SortedTable:
         return self._unpacked(contents, handle) if compression == SNAPPY else contents
 
     def _unpacked(self, packed: memoryview, handle: Handle) -> memoryview:
-        import cramjam  # imported here, as few checkpoints need it
+        from tfport.formats.encoding.snappy import unpacked  # imported here, as few checkpoints need it
 
         try:
-            size, _ = from_varint(packed, 0)
+            size, start = from_varint(packed, 0)
             if size > MOST_SNAPPY_GROWTH * len(packed):
                 raise ValueError(f"{len(packed)} bytes that would unpack to {size}")
-            return memoryview(bytes(cramjam.snappy.decompress_raw(bytes(packed))))
-        except (ValueError, cramjam.DecompressionError) as error:
+            return memoryview(unpacked(bytes(packed), size, start))
+        except ValueError as error:
             raise self._bad(handle.offset, "a snappy block", str(error)) from None
 
     def _bad(self, at: int, expected: str, actual: str) -> UnreadableFile:

@@ -110,7 +110,7 @@ def sharded_weights(files: Files, name: str, unsafe: list[UnsafeContent]) -> Sto
     for shard in shards:
         if not isinstance(shard, str) or leads_outside(shard) or "/" in shard or "\0" in shard:
             raise UnreadableFile(
-                f"{files.label(name)}: expected the name of a file beside it, found {shard!r:.60}"
+                f"{files.label(name)}: expected the name of a file next to it, found {shard!r:.60}"
             )
         if not files.has(shard):
             raise UnreadableFile(f"{files.label(shard)}: missing; {name} lists weights in it")

@@ -82,10 +82,11 @@ def _add_weights(file: KerasFile, files: Files, name: str) -> None:
     candidates = [path for path in (posixpath.join(folder, n) for n in names) if _has_weights(files, path)]
     shown = [posixpath.basename(path) for path in candidates]
     if not candidates:
-        file.notes.append(f"no weights: put them beside the architecture, as {stem}.h5 or {stem}.weights.h5")
+        file.notes.append(f"no weights: put them next to the architecture, as {stem}.h5 or {stem}.weights.h5")
     elif len(candidates) > 1:
         file.notes.append(
-            f"no weights: each of {', '.join(shown)} could be those of {base}; keep one of them beside it"
+            f"no weights: each of {', '.join(shown)} could be those of {base}; "
+            "keep only one of them next to it"
         )
     else:
         weights = read_h5(open_hdf5(files.map(candidates[0]), files.label(candidates[0])))
@@ -93,7 +94,7 @@ def _add_weights(file: KerasFile, files: Files, name: str) -> None:
         file.unsafe += [content for content in weights.unsafe if content not in file.unsafe]
         file.keras_version = file.keras_version or weights.keras_version
         file.backend = file.backend or weights.backend
-        file.notes.append(f"the weights are those of {shown[0]}, beside {base}")
+        file.notes.append(f"the weights are those of {shown[0]}, next to {base}")
 
 
 def _has_weights(files: Files, path: str) -> bool:

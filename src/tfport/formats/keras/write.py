@@ -5,7 +5,6 @@ HDF5 is written by `h5py`, which `tfport[keras]` installs.
 
 from __future__ import annotations
 
-import importlib
 import io
 import json
 import os
@@ -16,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tfport.errors import Error
+from tfport.extras import optional_module
 from tfport.formats.keras.archive import CONFIG, METADATA, WEIGHTS
 from tfport.formats.keras.records import Json
 
@@ -101,7 +100,4 @@ def _new_file(path: Path) -> Iterator[Any]:
 
 
 def _h5py() -> Any:
-    try:
-        return importlib.import_module("h5py")
-    except ImportError:
-        raise Error("writing Keras files needs h5py; pip install 'tfport[keras]'") from None
+    return optional_module("h5py", "writing Keras files")

@@ -6,11 +6,11 @@ Keras writes, are lists.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
 from typing import Any
 
-from tfport.errors import Error, NotAModel, UnreadableFile
+from tfport.errors import NotAModel, UnreadableFile
+from tfport.extras import optional_module
 from tfport.formats.encoding.json_text import check_depth
 from tfport.formats.keras.records import Json
 
@@ -22,10 +22,7 @@ PLAIN_TAGS = ("tuple", "unicode", "str")
 
 def yaml_object(text: memoryview | bytes, where: str) -> Mapping[str, Json]:
     """The mapping in a YAML text; nothing that it names is created."""
-    try:
-        yaml: Any = importlib.import_module("yaml")
-    except ImportError:
-        raise Error("reading YAML needs PyYAML; pip install 'tfport[keras]'") from None
+    yaml: Any = optional_module("yaml", "reading YAML")
     if len(text) > MOST_YAML:
         raise UnreadableFile(f"{where}: expected at most {MOST_YAML} bytes of YAML, found {len(text)}")
     try:

@@ -68,7 +68,7 @@ def metadata_schema() -> Schema:
 
 
 def _read(name: str) -> Schema:
-    data = json.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
+    data = json.loads(Path(__file__).with_name(name).read_text("utf-8"))
     enums = {
         name: Enum(SCALARS[base], numbers, {n: text for text, n in reversed(numbers.items())})
         for name, (base, numbers) in data["enums"].items()

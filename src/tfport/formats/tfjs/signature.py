@@ -85,5 +85,5 @@ WEIGHTS_MANIFEST = OtherFile(
 WEIGHTS_SHARD = OtherFile(
     "a part of the weights of a TensorFlow.js model",
     lambda sample: SHARD_NAME.fullmatch(sample.name) is not None,
-    instead="use the model.json beside it",
+    instead="use the model.json next to it",
 )

@@ -38,7 +38,7 @@ def set_weights(
         return
     if file.weights is None:
         raise UnreadableFile(
-            f"{file.where}: has an architecture but no weights; put the weights file beside it, or save the "
+            f"{file.where}: has an architecture but no weights; put the weights file next to it, or save the "
             "whole model with model.save"
         )
     lists: Iterable[WeightList]

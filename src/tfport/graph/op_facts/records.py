@@ -288,6 +288,28 @@ def forest_leaves(call: OpCall) -> Outputs:
     return [(None, None)]
 
 
+# Atoms (DeePMD-kit)
+
+
+def _frames(call: OpCall) -> Dim:
+    return call.shapes[0][0] if call.shapes[0] else None
+
+
+@shape_rule("ProdEnvMatA DescrptSeA DescrptNorot ProdEnvMatR DescrptSeR ProdEnvMatAMix")
+def environments(call: OpCall) -> Outputs:
+    return [(_frames(call), None)] * (6 if call.op == "ProdEnvMatAMix" else 4)
+
+
+@shape_rule("ProdForceSeA ProdForceNorot ProdForceSeR")
+def atom_forces(call: OpCall) -> Outputs:
+    return [(_frames(call), None)]
+
+
+@shape_rule("ProdVirialSeA ProdVirialNorot ProdVirialSeR")
+def atom_virials(call: OpCall) -> Outputs:
+    return [(_frames(call), 9), (_frames(call), None)]
+
+
 @shape_rule("BoostedTreesBucketize")
 def tree_buckets(call: OpCall) -> Outputs:
     return list(call.shapes[: call.attr("num_features")])

@@ -4,7 +4,7 @@ Of many models, those that run have one line each.
 
 error[TFP101]: op `BatchMatMulV2` is not registered in tensorflow 1.13.2
   --> serving_default: MatMul = BatchMatMulV2(embedded, query) {T=float32}
-  cause: registered since 1.14.0; tensorflow 1.13.2 has BatchMatMul only
+  cause: registered since 1.14.0; tensorflow 1.13.2 has only BatchMatMul
 """
 
 from __future__ import annotations

@@ -115,7 +115,7 @@ def _measure_in_turn(names: Sequence[str], job: dict[str, Any], batch: int, fold
 def run_worker(command: Sequence[str], job: dict[str, Any], folder: str) -> dict[str, Any]:
     """Run a job in a worker process and return its result."""
     file = Path(folder) / "job.json"
-    file.write_text(json.dumps(job))
+    file.write_text(json.dumps(job), encoding="utf-8")
     quiet = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
     done = subprocess.run([*command, str(file)], capture_output=True, text=True, env=quiet)
     if done.returncode:

@@ -17,7 +17,6 @@ from pathlib import Path  # noqa: E402
 from typing import Any  # noqa: E402
 
 Call = Callable[[dict[str, Any]], Any]
-PAGE = 4096
 MOVED = 0.05
 """A difference from the CPU, as a part of the largest number, that rounding does not make."""
 
@@ -121,11 +120,13 @@ def changes_order(expected: dict[str, Any], answers: dict[str, Any]) -> bool:
 
 def resident() -> int:
     """Return the resident memory of this process in bytes."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * PAGE
+    from tfport.operating_system import resident_memory
+
+    return resident_memory()
 
 
 def main(path: str) -> None:
-    job = json.loads(Path(path).read_text())
+    job = json.loads(Path(path).read_text("utf-8"))
     print(json.dumps(measure(job, CONTENDERS[job["contender"]])))
 
 

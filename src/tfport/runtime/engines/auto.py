@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import functools
 import importlib.util
-import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tfport.formats.proto import onnx_pb2 as pb
+from tfport.operating_system import processors
 from tfport.runtime.engines.choice_cache import Choice, ChoiceCache, FixedChoice, choices_of_user
 from tfport.runtime.engines.engine import NO_HINTS, Compiled, Engine, IslandHints, Sizes
 from tfport.runtime.engines.island_key import island_key
@@ -130,7 +130,7 @@ def litert_engine(threads: int | None = None, **options: Any) -> AutoEngine:
 
     `options` are those of `AutoEngine`.
     """
-    count = threads or len(os.sched_getaffinity(0))
+    count = threads or processors()
     OTHERS["litert"].create(count)  # an error if it is not installed
     return AutoEngine(threads, choices=FixedChoice(Choice("litert", count)), patience=0, **options)
 

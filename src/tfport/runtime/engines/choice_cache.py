@@ -22,9 +22,9 @@ VERSION = 1
 MAX_CHOICES = 1000
 MAX_BYTES = 1 << 20
 FILE = "engines.json"
-CPU, GPU = "cpu", "gpu"
+CPU, GPU, TENSORRT = "cpu", "gpu", "tensorrt"
 """What a whole plan runs on, for the device `auto`."""
-ENGINES = ("onnxruntime", "openvino", "litert", CPU, GPU)
+ENGINES = ("onnxruntime", "openvino", "litert", CPU, GPU, TENSORRT)
 MAX_THREADS = 4096
 
 

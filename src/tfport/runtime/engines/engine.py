@@ -84,6 +84,8 @@ class Rival:
     """What else the faster device depends on: the GPU, its precision, the threads."""
     required: bool = False
     """Whether a model that does not fit into the GPU's memory is an error."""
+    tensorrt: Engine | None = None
+    """TensorRT on the same GPU, where it is installed: measured too."""
 
 
 class Engine(Protocol):

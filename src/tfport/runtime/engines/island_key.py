@@ -80,7 +80,7 @@ def processor_features() -> str:
 def _cpu_info(*fields: str) -> str:
     """The first of these fields that the system has about its processors; empty if it has none."""
     try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
     except OSError:
         lines = []
     return next((line.partition(":")[2].strip() for line in lines if line.startswith(fields)), "")

@@ -8,7 +8,7 @@ from typing import Any
 from tfport.engine_names import listed_engines
 from tfport.errors import Error
 from tfport.runtime.engines.engine import Engine, Rival
-from tfport.runtime.engines.gpu.device_name import AUTO, DeviceName, parse_device
+from tfport.runtime.engines.gpu.device_name import AUTO, TENSORRT, DeviceName, parse_device
 from tfport.runtime.engines.gpu.gpu_options import NO_GPU_OPTIONS, GpuOptions
 
 
@@ -51,10 +51,13 @@ def make_engine(
 
 def _rival(on_cpu: Engine, device: DeviceName, gpu: GpuOptions, threads: int | None) -> Rival:
     from tfport.runtime.engines.choice_cache import choices_of_user
-    from tfport.runtime.engines.gpu.availability import name_of
+    from tfport.runtime.engines.gpu.availability import name_of, problem_of
+    from tfport.runtime.engines.gpu.gpu_engine import GpuEngine
 
-    settings = (name_of(device), gpu.precision, str(threads))
-    return Rival(on_cpu, choices_of_user(), settings, gpu.require)
+    with_tensorrt = DeviceName(TENSORRT, device.index)
+    tensorrt = None if problem_of(with_tensorrt) else GpuEngine(with_tensorrt, gpu, threads)
+    settings = (name_of(device), gpu.precision, str(threads), *(() if tensorrt is None else (TENSORRT,)))
+    return Rival(on_cpu, choices_of_user(), settings, gpu.require, tensorrt)
 
 
 def _cpu_engine(name: str, threads: int | None, **options: Any) -> Engine:

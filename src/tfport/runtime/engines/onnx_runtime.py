@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import onnxruntime as ort
 
 from tfport.errors import Error, ResourceExhausted
+from tfport.operating_system import processors
 from tfport.runtime.bounds.run_scope import current_scope, limit_message_of
 from tfport.runtime.bounds.stop_signal import StopHandle
 from tfport.runtime.engines.engine import (
@@ -75,7 +75,7 @@ class OnnxRuntime(Engine):
         `max_bytes`: memory for the tensors of all runs together; 0 means no limit.
         `shares_arena`: that memory is in the arena of the process (`shared_arena`), as it is with a limit.
         """
-        self.threads = threads or len(os.sched_getaffinity(0))
+        self.threads = threads or processors()
         self.spins, self.max_bytes = spins, max_bytes
         self.shares_arena = shares_arena or max_bytes > 0
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tfport.errors import Error
+from tfport.extras import optional_module
 from tfport.formats.proto import onnx_pb2 as pb
 from tfport.runtime.bounds.run_scope import current_scope
 from tfport.runtime.bounds.stop_signal import NEVER
@@ -43,10 +44,7 @@ class OpenVino(Engine):
 
         `in_bfloat16`: compute in bfloat16 what is float32 in the model.
         """
-        try:
-            import openvino
-        except ImportError:
-            raise Error("OpenVINO is not installed: pip install 'tfport[openvino]'") from None
+        openvino = optional_module("openvino", "the engine openvino")
         from tfport.runtime.engines.onnx_runtime import OnnxRuntime
 
         self._core = openvino.Core()

@@ -83,7 +83,7 @@ def byte_products_saturate() -> bool:
     if platform.machine() not in X86:
         return False
     try:
-        text = CPU_INFO.read_text()
+        text = CPU_INFO.read_text("utf-8")
     except OSError:
         return True
     return not EXACT & processor_flags(text)

@@ -34,5 +34,5 @@ def op_name(name: str) -> str:
 
 def _write(template: Path, into: Path, name: str) -> str:
     path = into / template.name.removesuffix(TEMPLATE_ENDING).replace(TEMPLATE_NAME, name)
-    path.write_text(template.read_text().replace("@name@", name).replace("@Op@", op_name(name)))
+    path.write_text(template.read_text("utf-8").replace("@name@", name).replace("@Op@", op_name(name)))
     return os.fspath(path)

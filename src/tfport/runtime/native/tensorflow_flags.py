@@ -213,4 +213,4 @@ def _downloaded(target: Target, folder: Path) -> str:
 
 
 def _text(path: Path) -> str:
-    return path.read_text(errors="replace") if path.is_file() else ""
+    return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""

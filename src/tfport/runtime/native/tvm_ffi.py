@@ -7,7 +7,7 @@ import importlib.util
 import re
 from pathlib import Path
 
-from tfport.errors import Error
+from tfport.extras import missing
 from tfport.startup.dataclass import dataclass
 
 PACKAGE, MODULE, LIBRARY = "apache-tvm-ffi", "tvm_ffi", "libtvm_ffi.so"
@@ -38,8 +38,6 @@ def installed_tvm_ffi() -> TvmFfi:
     """The tvm-ffi of this environment; Error if it is not installed."""
     spec = importlib.util.find_spec(MODULE)
     if spec is None or not spec.submodule_search_locations:
-        raise Error(
-            "kernels in C++ need apache-tvm-ffi, which is not installed: pip install 'tfport[native]'"
-        )
+        raise missing(MODULE, "a kernel in C++")
     numbers = re.findall(r"\d+", importlib.metadata.version(PACKAGE))
     return TvmFfi((int(numbers[0]), int(numbers[1])), Path(next(iter(spec.submodule_search_locations))))

@@ -162,7 +162,7 @@ def _why(node: OnnxNode, versions: dict[int, OnnxOpVersion], opset: int) -> str:
 
 @functools.cache
 def _recorded() -> dict[str, Any]:
-    text = Path(__file__).with_name("opsets.json").read_text()
+    text = Path(__file__).with_name("opsets.json").read_text("utf-8")
     recorded: dict[str, Any] = json.loads(text)
     return recorded
 

@@ -11,16 +11,17 @@ it. A node that was fused into another has no time of its own.
 
 from __future__ import annotations
 
-import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tfport.graph.model import Model
+from tfport.operating_system import processors
 from tfport.runtime.composite import flatten_inputs
 from tfport.runtime.custom.registry import Registry
 from tfport.runtime.engines.gpu.gpu_options import NO_GPU_OPTIONS, GpuOptions
+from tfport.runtime.engines.gpu.preparation import PREPARATIONS, RUNS_TO_PREPARE
 from tfport.runtime.passes.pass_list import PassCount, PassLog, all_passes
 from tfport.runtime.profile.engine_events import EngineEvent, engine_events, op_times
 from tfport.runtime.profile.node_origins import NodeOrigin, NodeOrigins
@@ -100,7 +101,7 @@ def profile_calls(
         len(runs),
         min(run.total for run in runs),
         min(run.processor for run in runs),
-        getattr(session.engine, "threads", None) or len(os.sched_getaffinity(0)),
+        getattr(session.engine, "threads", None) or processors(),
         islands,
         _fastest_steps(runs),
         recorder.host_nodes,
@@ -152,6 +153,10 @@ def _recorded_runs(recorder: Recorder, session: Session, call: Call, seconds: fl
     runs: list[_Run] = []
     with recording(recorder):
         call(session)
+        if session.engine.on_device:
+            for _ in range(RUNS_TO_PREPARE):
+                call(session)
+            PREPARATIONS.wait()
         end = time.perf_counter() + seconds
         while len(runs) < LEAST_RUNS or time.perf_counter() < end:
             runs.append(_recorded_run(recorder, session, call))

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from tfport.operating_system import memory_file
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -41,7 +43,7 @@ class SharedBlocks:
 
     @classmethod
     def create(cls, size: int) -> SharedBlocks:
-        fd = os.memfd_create("tfport-front-end", os.MFD_CLOEXEC)
+        fd = memory_file("tfport-front-end")
         os.ftruncate(fd, size)
         return cls(fd)
 

@@ -37,8 +37,8 @@ class AdmissionInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
        time is over;
     3. if calls still arrive, they wait, until there are no more, as in the first step: a client that calls
        again whenever it is refused has a call that waits;
-    4. `GrpcListener` refuses these and closes the sockets, at once, so that no client calls in between and
-       the shutdown has nothing left to cancel.
+    4. `listener.close_connections` refuses these and closes the sockets, at once, so that no client calls in
+       between and the shutdown has nothing left to cancel.
     """
 
     def __init__(self, most_calls: int, observers: Observers) -> None:
@@ -80,10 +80,8 @@ class AdmissionInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         """Answer the calls that were received, for at most `grace` seconds, and refuse further ones."""
         try:
             async with asyncio.timeout(grace):
-                is_quiet = await until_quiet(lambda: self._begun)
+                await until_quiet(lambda: self._begun)
                 self._refuses = True
-                if is_quiet and not self._calls:
-                    return
                 while self._calls:
                     self._idle.clear()
                     await self._idle.wait()
@@ -94,7 +92,10 @@ class AdmissionInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
             if self._calls:
                 await asyncio.wait(self._calls, timeout=LONGEST)
         self._refuses_late.clear()
-        await until_quiet(lambda: self._begun)
+
+    async def until_no_more_calls(self, nothing_waits: Callable[[], bool]) -> None:
+        """Wait for the last calls, which wait to be refused; `nothing_waits`: the system has none either."""
+        await until_quiet(lambda: self._begun, nothing_waits)
 
     async def refuse_late(self) -> None:
         """Refuse the calls that wait; return when all clients have their status."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from typing import Any
 
@@ -72,7 +72,7 @@ class GrpcListener:
         self._health.stop()
         if self._server is not None:
             await self._admission.finish(grace)
-            await close_connections(self._port, self._options.socket_path, self._admission.refuse_late)
+            await close_connections(self._port, self._options.socket_path, self._admission)
             await self._server.stop(None)
 
     @property
@@ -155,25 +155,32 @@ def _bind_error(options: GrpcOptions, address: str) -> str:
 _OPEN_FILES = "/proc/self/fd"
 
 
-async def close_connections(port: int, path: str, say_last: Callable[[], Awaitable[None]]) -> None:
+async def close_connections(port: int, path: str, admission: AdmissionInterceptor) -> None:
     """Close every socket whose local address is a TCP port or the path of a Unix socket.
 
-    gRPC does not give access to its sockets, so they are searched among the open files of the process. What
-    `say_last` sends goes out together with the end of each connection, so that its client does not call in
-    between. Clients see a closed connection, which is UNAVAILABLE for calls that were not answered.
+    gRPC does not give access to its sockets, so they are searched among the open files of the process. The
+    last refusals go out together with the end of each connection, so that its client does not call between
+    them. Clients see a closed connection, which is UNAVAILABLE for calls that were not answered.
     """
-    with ExitStack() as opened:  # first, so that no connection is added
-        for own in _sockets(opened):
-            if _is_at(own, port, path) and _is_listening(own):
-                _shut_down(own)
     with ExitStack() as opened:
-        connections = [own for own in _sockets(opened) if _is_at(own, port, path) and not _is_listening(own)]
+        for own in _sockets_at(port, path, opened):  # those that listen first, so that no connection is added
+            if _is_listening(own):
+                _shut_down(own)
+        connections = [own for own in _sockets_at(port, path, opened) if not _is_listening(own)]
+        if connections:
+            await admission.until_no_more_calls(lambda: not any(map(_has_unread_bytes, connections)))
         for own in connections:
             with suppress(OSError):  # a Unix socket sends everything at once
                 own.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
-        await say_last()
+        await admission.refuse_late()
         for own in connections:
             _shut_down(own)
+
+
+def _has_unread_bytes(own: socket.socket) -> bool:
+    with suppress(OSError):  # nothing is there
+        return bool(own.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
+    return False
 
 
 def _shut_down(own: socket.socket) -> None:
@@ -181,17 +188,27 @@ def _shut_down(own: socket.socket) -> None:
         own.shutdown(socket.SHUT_RDWR)
 
 
-def _sockets(opened: ExitStack) -> Iterator[socket.socket]:
-    """Yield duplicates of the process's sockets; they share the connection, not the file descriptor."""
-    for name in os.listdir(_OPEN_FILES):
+def _sockets_at(port: int, path: str, opened: ExitStack) -> list[socket.socket]:
+    """Return duplicates of the process's sockets with an address, which share the connection.
+
+    Duplicates of others are closed at once: who waits for the end of such a connection would not see it.
+    """
+    matching = []
+    for name in os.listdir(_OPEN_FILES) if os.path.isdir(_OPEN_FILES) else ():  # Linux has it
         with suppress(OSError):  # not a socket, or closed meanwhile
-            if os.readlink(f"{_OPEN_FILES}/{name}").startswith("socket:"):
-                yield opened.enter_context(socket.socket(fileno=os.dup(int(name))))
+            if not os.readlink(f"{_OPEN_FILES}/{name}").startswith("socket:"):
+                continue
+            own = socket.socket(fileno=os.dup(int(name)))
+            if _is_at(own, port, path):
+                matching.append(opened.enter_context(own))
+            else:
+                own.close()
+    return matching
 
 
 def _is_at(own: socket.socket, port: int, path: str) -> bool:
     with suppress(OSError):
-        if own.family == socket.AF_UNIX:
+        if own.family == getattr(socket, "AF_UNIX", None):
             return bool(path) and own.getsockname() == path
         if own.family in (socket.AF_INET, socket.AF_INET6) and own.type == socket.SOCK_STREAM:
             return bool(port) and own.getsockname()[1] == port

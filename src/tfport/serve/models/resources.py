@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import atexit
-import fcntl
 import itertools
 import os
 import shutil
@@ -18,6 +17,7 @@ from typing import Any, ParamSpec, TypeVar
 from urllib.parse import quote
 
 from tfport.errors import RunCancelled
+from tfport.operating_system import is_of_this_user, lock_file
 from tfport.runtime.session import Session
 from tfport.serve.model_catalog import ModelCatalog
 from tfport.serve.models.config import ModelSettings
@@ -66,8 +66,8 @@ class CopyFolder:
         with self._guard:
             self._closed = True
             if self._is_own and self._path is not None:
+                os.close(self._lock)  # first: Windows keeps files that are open
                 shutil.rmtree(self._path, ignore_errors=True)
-                os.close(self._lock)
                 self._path = None
 
 
@@ -75,14 +75,14 @@ def delete_abandoned() -> None:
     """Delete the folders of servers that do not run anymore."""
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         with suppress(OSError):  # another user's, in use, or just deleted
-            if folder.is_symlink() or folder.stat().st_uid != os.geteuid():
+            if folder.is_symlink() or not is_of_this_user(folder.stat()):
                 continue
             if not any(folder.iterdir()):
                 folder.rmdir()
                 continue
-            lock = os.open(folder / LOCK, os.O_RDWR | os.O_NOFOLLOW)
+            lock = os.open(folder / LOCK, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                lock_file(lock)
                 shutil.rmtree(folder, ignore_errors=True)
             finally:
                 os.close(lock)
@@ -94,7 +94,7 @@ def _locked_folder() -> tuple[Path, int]:
         folder = Path(tempfile.mkdtemp(prefix=PREFIX))
         with suppress(FileNotFoundError):  # another server took it for abandoned before it was locked
             lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            lock_file(lock, wait=True)
             if (folder / LOCK).exists():
                 return folder, lock
             os.close(lock)

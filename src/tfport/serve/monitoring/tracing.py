@@ -15,10 +15,9 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib import import_module
 from typing import Any, Protocol
 
-from tfport.errors import Error
+from tfport.extras import missing
 from tfport.serve.status import StatusCode, StatusError
 
-NEEDED = "--enable_tracing needs OpenTelemetry: pip install 'tfport[tracing]'"
 FAULTS = (StatusCode.UNKNOWN, StatusCode.INTERNAL, StatusCode.DATA_LOSS)
 
 
@@ -62,7 +61,7 @@ class OpenTelemetryTracer:
             self._propagate = import_module("opentelemetry.propagate")
             self._provider = provider or _provider(self._trace)
         except ImportError:
-            raise Error(NEEDED) from None
+            raise missing("opentelemetry", "--enable_tracing") from None
         self._tracer = self._trace.get_tracer("tfport.serve", tracer_provider=self._provider)
 
     @contextmanager

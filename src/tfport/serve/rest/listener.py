@@ -31,8 +31,10 @@ from tfport.serve.rest.connections import (
 )
 from tfport.words import bracketed
 
-BACKLOG = 1024
-"""Connections that the system keeps until they are accepted."""
+BACKLOG = 4096
+"""Connections that the system keeps until they are accepted, as many as gRPC's library asks for.
+
+Beyond them, a client believes to be connected, and waits until it has sent its request several times."""
 _EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _AT_A_TIME = 16
 _RETRY_SECONDS = 0.1

@@ -19,6 +19,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from tfport.formats.files import reason
@@ -151,6 +152,8 @@ class _Worker:
 
     def close(self) -> None:
         """Let the process end, and wait for it."""
+        with suppress(OSError):  # it has ended
+            self.connection.shutdown(socket.SHUT_RDWR)  # the end also of a duplicate of the socket
         self.connection.close()
         self.process.wait()
 

@@ -28,7 +28,7 @@ def main(fd: int) -> None:
     for number in IGNORED:
         signal.signal(number, signal.SIG_IGN)
     with suppress(OSError):  # if memory runs out, the system ends a worker and not the server
-        Path("/proc/self/oom_score_adj").write_text("1000")
+        Path("/proc/self/oom_score_adj").write_text("1000", encoding="utf-8")
     os.nice(NICENESS)
     gc.disable()  # JSON has no cycles, and searching millions of objects for them takes long
     with socket.socket(fileno=fd) as connection, suppress(EOFError, ConnectionError):

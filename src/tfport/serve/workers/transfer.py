@@ -20,6 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from tfport.operating_system import memory_file
+
 _ALIGNMENT = 64
 _MOST_FILES = 4
 _COUNT = struct.Struct("=q")
@@ -92,7 +94,7 @@ class MemoryFile:
     """A growing file in memory that another process can read; the memory is freed once nothing uses it."""
 
     def __init__(self, fd: int | None = None) -> None:
-        self.fd = os.memfd_create("tfport", os.MFD_CLOEXEC) if fd is None else fd
+        self.fd = memory_file("tfport") if fd is None else fd
         self.size = os.fstat(self.fd).st_size
 
     def __len__(self) -> int:
@@ -111,7 +113,7 @@ class MemoryFile:
 
     def view(self) -> memoryview:
         """Return the bytes without a copy; they stay valid after `close`."""
-        return memoryview(mmap.mmap(self.fd, self.size, prot=mmap.PROT_READ) if self.size else b"")
+        return memoryview(mmap.mmap(self.fd, self.size, access=mmap.ACCESS_READ) if self.size else b"")
 
     def close(self) -> None:
         """Free the memory, unless a view or another process uses it."""

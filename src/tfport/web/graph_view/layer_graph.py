@@ -24,6 +24,7 @@ from tfport.web.graph_view.columns import (
 from tfport.web.graph_view.value_types import type_text
 
 MOST_MODELS = 1000
+MOST_WEIGHTS = 24
 OUTPUT = "(output)"
 identity = id
 """Python's own `id`: two models may be equal."""
@@ -37,17 +38,21 @@ class LayerGraphs:
         self._models: dict[str, tuple[ModelConfig, LayerInstance]] = {}
         self._ids: dict[int, str] = {}
         self._columns: dict[str, GraphColumns] = {}
-        self._add(root.config.model, root)
+        self._paths: dict[str, str] = {}
+        """What the names of the weights of a model begin with."""
+        self._add(root.config.model, root, "")
 
-    def _add(self, model: ModelConfig, instance: LayerInstance) -> None:
+    def _add(self, model: ModelConfig, instance: LayerInstance, path: str) -> None:
         if len(self._models) >= MOST_MODELS:
             return
         id = f"layers{len(self._models) or ''}"
         self._models[id] = model, instance
         self._ids[identity(model)] = id
+        self._paths[id] = path
         for layer in model.layers:
             if layer.model is not None:
-                self._add(layer.model, instance.children.get(layer.name) or LayerInstance(layer))
+                inner = instance.children.get(layer.name) or LayerInstance(layer)
+                self._add(layer.model, inner, f"{path}{layer.name}/")
 
     def summaries(self) -> list[GraphSummary]:
         return [
@@ -92,7 +97,13 @@ class LayerGraphs:
             if call.node == index
             for called in call.graphs
         ]
-        return columns.details(id, index, self.attributes(id, index), calls)
+        details = columns.details(id, index, self.attributes(id, index), calls)
+        return {**details, "tensors": [] if calls else list(self._weights(id, name))[:MOST_WEIGHTS]}
+
+    def _weights(self, id: str, layer: str) -> Iterator[str]:
+        """The keys of the weights of a layer, as `model_weights` names them."""
+        instance = self._models[id][1].children.get(layer)
+        yield from _keys(instance, f"{self._paths[id]}{layer}/") if instance is not None else ()
 
     def attributes(self, id: str, index: int) -> list[dict[str, Any]]:
         model, instance = self._models[id]
@@ -100,6 +111,12 @@ class LayerGraphs:
             return []
         layer = model.layers[index]
         return list(_attributes(layer, instance.children.get(layer.name)))
+
+
+def _keys(instance: LayerInstance, path: str) -> Iterator[str]:
+    yield from (f"{path}{slot.name}" for slot in instance.weights.values())
+    for name, child in instance.children.items():
+        yield from _keys(child, f"{path}{name}/")
 
 
 def _arguments(call: LayerCall) -> Iterator[TensorRef]:

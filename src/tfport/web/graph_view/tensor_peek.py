@@ -7,12 +7,14 @@ does not have, are texts, and a complex number is a pair.
 from __future__ import annotations
 
 import base64
+import io
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from tfport.errors import Error, MissingTensor, UnreadableFile
 from tfport.formats.saved_model.read import ASSETS
+from tfport.frontends.model_weights import ModelWeight, model_weights
 from tfport.graph.dtypes import DType
 from tfport.graph.model import Model
 from tfport.graph.shapes import Shape
@@ -77,7 +79,7 @@ def statistics(array: NDArray[Any]) -> dict[str, Any]:
 
     empty: dict[str, Any] = {
         "minimum": None, "maximum": None, "mean": None, "deviation": None,
-        "zeros": 0, "not_finite": 0, "histogram": [], "distinct": None,
+        "zeros": 0, "not_finite": 0, "nan": 0, "histogram": [], "distinct": None,
     }  # fmt: skip
     if array.dtype == object:
         strings = array.reshape(-1)
@@ -85,18 +87,19 @@ def statistics(array: NDArray[Any]) -> dict[str, Any]:
         return {**empty, "distinct": len(set(strings.tolist())) if few else None}
     if array.dtype.kind == "c":
         array = np.abs(array)
-    zeros = not_finite = count = 0
+    zeros = not_finite = nan = count = 0
     low, high, total = math.inf, -math.inf, 0.0
     for part in _chunks(array):
         finite = part[np.isfinite(part)]
         zeros += int(np.count_nonzero(part == 0))
         not_finite += part.size - finite.size
+        nan += int(np.count_nonzero(np.isnan(part)))
         if finite.size:
             low, high = min(low, float(finite.min())), max(high, float(finite.max()))
             total += float(finite.sum())
             count += finite.size
     if not count:
-        return {**empty, "zeros": zeros, "not_finite": not_finite}
+        return {**empty, "zeros": zeros, "not_finite": not_finite, "nan": nan}
     mean = total / count
     squares, histogram = 0.0, np.zeros(BINS, np.int64)
     span = (low, high) if high > low else (low - 0.5, low + 0.5)
@@ -115,6 +118,7 @@ def statistics(array: NDArray[Any]) -> dict[str, Any]:
         "deviation": deviation,
         "zeros": zeros,
         "not_finite": not_finite,
+        "nan": nan,
         "histogram": histogram.tolist() if has_bins else [],
         "distinct": None,
     }
@@ -181,22 +185,64 @@ def text_or_base64(value: bytes | str) -> str | dict[str, str]:
         return {"b64": base64.b64encode(value[:LONGEST_TEXT]).decode()}
 
 
-# Tensors outside of the graph: in checkpoints, Keras and TF.js files
+# The weights of a model of any format: in a checkpoint, a Keras or TensorFlow Lite file, or the graph
 
 
-def stored_tensor(model: Model, key: str) -> dict[str, Any]:
+def weights_by_key(model: Model) -> dict[str, ModelWeight]:
+    """The weights by unique names; a repeated name has a number."""
+    weights: dict[str, ModelWeight] = {}
+    for weight in model_weights(model):
+        key, number = weight.name, 1
+        while key in weights:
+            number += 1
+            key = f"{weight.name} ({number})"
+        weights[key] = weight
+    return weights
+
+
+def weight_rows(weights: Mapping[str, ModelWeight]) -> list[dict[str, Any]]:
+    """The list of weights: key, type, shape, bytes."""
+    return [
+        {
+            "key": key,
+            "dtype": weight.dtype,
+            "shape": list(weight.shape),
+            "bytes": memory_size(weight.dtype, math.prod(weight.shape)),
+        }
+        for key, weight in weights.items()
+    ]
+
+
+def stored_tensor(model: Model, weights: Mapping[str, ModelWeight], key: str) -> dict[str, Any]:
     """Statistics and first elements of a stored tensor; MissingTensor if there is none with this key."""
     checkpoint = model.checkpoint
-    if checkpoint is not None and key in checkpoint:
+    if checkpoint is not None and key in checkpoint:  # also of strings, which are no weights
         entry = checkpoint.entry(key)
         dtype, shape = str(DType.of(entry.dtype)), Shape(entry.shape)
         return _document(key, tensor_peek(dtype, shape, entry.nbytes, lambda: checkpoint.read(key)))
-    lists = model.keras.weights.lists if model.keras is not None and model.keras.weights is not None else {}
-    for owner, arrays in lists.items():
-        for array in arrays:
-            if key in (array.name, f"{owner}/{array.name}"):
-                return _document(key, tensor_peek(array.dtype, Shape(array.shape), None, array.read))
-    raise MissingTensor(f"{model.where}: there is no stored tensor `{key}`")
+    weight = _weight(model, weights, key)
+    return _document(key, tensor_peek(weight.dtype, Shape(weight.shape), None, weight.read))
+
+
+def npy_file(model: Model, weights: Mapping[str, ModelWeight], key: str) -> bytes:
+    """A stored tensor as a file of NumPy; types that NumPy lacks become float32."""
+    import numpy as np
+
+    weight = _weight(model, weights, key)
+    if memory_size(weight.dtype, math.prod(weight.shape)) > MOST_BYTES:
+        raise Error(f"`{key}` has more than {MOST_BYTES:,} bytes; use `tfport export --weights` instead")
+    array = weight.read()
+    if array.dtype.name not in _PLAIN:
+        array = array.astype(np.float32)
+    file = io.BytesIO()
+    np.save(file, array, allow_pickle=False)
+    return file.getvalue()
+
+
+def _weight(model: Model, weights: Mapping[str, ModelWeight], key: str) -> ModelWeight:
+    if key not in weights:
+        raise MissingTensor(f"{model.where}: there is no stored tensor `{key}`")
+    return weights[key]
 
 
 def _document(key: str, peek: dict[str, Any]) -> dict[str, Any]:

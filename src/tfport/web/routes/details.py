@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import orjson
 from aiohttp import web
 
+import tfport
 from tfport.errors import Error, MissingTensor, UnreadableFile
-from tfport.graph.difference import graph_difference
+from tfport.frontends.model_weights import ModelWeight
+from tfport.graph.difference import graph_difference, match_functions
 from tfport.graph.graph import Graph
 from tfport.web.graph_view.search import search
-from tfport.web.graph_view.tensor_peek import asset_peek, stored_tensor
+from tfport.web.graph_view.tensor_peek import asset_peek, npy_file, stored_tensor, weight_rows, weights_by_key
 from tfport.web.json_answer import JSON, VERSION, bad_request, field, json_answer, read_object, unknown
 from tfport.web.model_store import LoadedModel
 from tfport.web.state import ServerState, state_of
 
 LONGEST_QUERY = 1000
+MOST_NAME = 100
 
 
 async def _list(request: web.Request) -> web.Response:
@@ -65,11 +69,37 @@ async def _tensor(request: web.Request) -> web.Response:
 
     def peek(loaded: LoadedModel) -> dict[str, Any]:
         try:
-            return stored_tensor(loaded.model, key)
+            return stored_tensor(loaded.model, _weights(loaded), key)
         except MissingTensor as error:
             raise unknown(str(error)) from None
 
     return json_answer(await state_of(request).about(request.match_info["model"], peek))
+
+
+def _weights(loaded: LoadedModel) -> dict[str, ModelWeight]:
+    return loaded.once("weights", lambda: weights_by_key(loaded.model))
+
+
+async def _tensors(request: web.Request) -> web.Response:
+    rows = await state_of(request).about(
+        request.match_info["model"], lambda loaded: weight_rows(_weights(loaded))
+    )
+    return json_answer({"version": VERSION, "tensors": rows})
+
+
+async def _npy(request: web.Request) -> web.Response:
+    key = request.query.get("key", "")
+
+    def content(loaded: LoadedModel) -> bytes:
+        try:
+            return npy_file(loaded.model, _weights(loaded), key)
+        except MissingTensor as error:
+            raise unknown(str(error)) from None
+
+    body = await state_of(request).about(request.match_info["model"], content)
+    name = re.sub(r"[^A-Za-z0-9_.-]+", "_", key)[-MOST_NAME:] or "tensor"
+    headers = {"Content-Disposition": f'attachment; filename="{name}.npy"'}
+    return web.Response(body=body, content_type="application/octet-stream", headers=headers)
 
 
 async def _asset(request: web.Request) -> web.Response:
@@ -88,7 +118,15 @@ async def _difference(request: web.Request) -> web.Response:
     state, body = state_of(request), await read_object(request)
     a = await _side(state, field(body, "a", dict))
     b = await _side(state, field(body, "b", dict))
-    return json_answer(await state.in_thread(lambda: graph_difference(a, b).to_json()))
+    functions = match_functions(a, b)
+    return json_answer(await state.in_thread(lambda: graph_difference(a, b, functions).to_json()))
+
+
+async def _compare(request: web.Request) -> web.Response:
+    """Two whole models, as `tfport diff --json`."""
+    state, body = state_of(request), await read_object(request)
+    a, b = [await state.about(field(body, side, str), lambda loaded: loaded.model) for side in ("a", "b")]
+    return json_answer(await state.in_thread(lambda: tfport.diff(a, b).to_json()))
 
 
 async def _side(state: ServerState, address: dict[str, Any]) -> Graph:
@@ -108,7 +146,10 @@ ROUTES = [
     web.get("/models/{model}/graphs/{graph}", _graph),
     web.get("/models/{model}/graphs/{graph}/node", _node),
     web.get("/models/{model}/search", _search),
+    web.get("/models/{model}/tensors", _tensors),
     web.get("/models/{model}/tensor", _tensor),
+    web.get("/models/{model}/tensor.npy", _npy),
     web.get("/models/{model}/asset", _asset),
     web.post("/diff", _difference),
+    web.post("/compare", _compare),
 ]

@@ -38,12 +38,14 @@ async def _examples(request: web.Request) -> web.Response:
 
 async def _open(request: web.Request) -> web.Response:
     state, body = state_of(request), await read_object(request)
-    if "upload" in body:
+    if "model" in body:
+        path = state.store.find(field(body, "model", str)).path
+    elif "upload" in body:
         path = state.uploads.model_path(field(body, "upload", str))
     elif "path" in body:
         path = field(body, "path", str)
     else:
-        raise bad_request("expected `path` or `upload`")
+        raise bad_request("expected `path`, `upload` or `model`")
     return json_answer(await open_path(state, path))
 
 

@@ -1,12 +1,14 @@
-"""The files of the page, and the description of its API."""
+"""The files of the page, the cookie that its first address gives it, and the description of its API."""
 
 from __future__ import annotations
 
 from aiohttp import web
 
 from tfport.static_page.page import ASSETS
-from tfport.web.json_answer import json_answer
+from tfport.web.json_answer import VERSION, json_answer
 from tfport.web.openapi import document
+from tfport.web.state import state_of
+from tfport.web.token import ServerToken
 
 KINDS = {
     ".html": "text/html",
@@ -29,5 +31,13 @@ async def _openapi(_: web.Request) -> web.Response:
     return json_answer(document())
 
 
-API_ROUTES = [web.get("/openapi.json", _openapi)]
+async def _login(request: web.Request) -> web.Response:
+    """The guard has seen the token; the answer sets the cookie, which ends with the browser."""
+    token = ServerToken(state_of(request).options.token)
+    answer = json_answer({"version": VERSION})
+    answer.set_cookie(token.cookie_name, token.cookie_value, httponly=True, samesite="Strict", path="/")
+    return answer
+
+
+API_ROUTES = [web.post("/login", _login), web.get("/openapi.json", _openapi)]
 ROUTES = [web.get("/", _file), web.get(r"/{name:[A-Za-z][\w.-]*}", _file)]

@@ -54,8 +54,10 @@ def _scan_of(loaded: LoadedModel) -> dict[str, Any]:
 
 
 async def _targets(request: web.Request) -> web.Response:
-    prefix = request.query.get("prefix", "")
-    suggestions = await state_of(request).in_thread(lambda: target_suggestions(prefix))
+    state, prefix = state_of(request), request.query.get("prefix", "")
+    model = request.query.get("model")
+    format_key = state.store.find(model).kind if model else ""
+    suggestions = await state.in_thread(lambda: target_suggestions(prefix, format_key or None))
     return json_answer({"version": VERSION, "targets": [s.to_json() for s in suggestions]})
 
 

@@ -141,7 +141,7 @@ REFUSED = [
     (
         filled_with_zeros,
         TRANSFORM % ", fill_mode=REFLECT",
-        "fill otherwise by REFLECT",
+        "fill differently with REFLECT",
         {**IMAGE, "f": np.float32(0)},
     ),
     (

@@ -53,8 +53,9 @@ def test_a_usable_gpu(machine):
         ({"providers": (), "packages": {"onnxruntime": "1.30.0"}}, "computes on the CPU only: pip install"),
         (
             {"providers": (), "packages": {"onnxruntime": "1.30.0", "onnxruntime-gpu": "1.31.1"}},
-            "onnxruntime 1.30.0 has overwritten the files of onnxruntime-gpu 1.31.1, as both are one module: "
-            "pip uninstall -y onnxruntime onnxruntime-gpu && pip install --no-deps onnxruntime-gpu==1.31.1",
+            "onnxruntime 1.30.0 has overwritten the files of onnxruntime-gpu 1.31.1, because both are "
+            "the same module: pip uninstall -y onnxruntime onnxruntime-gpu && "
+            "pip install --no-deps onnxruntime-gpu==1.31.1",
         ),
         ({"library": "x.so needs libcudnn.so.9, which is not installed"}, "x.so needs libcudnn.so.9"),
     ],

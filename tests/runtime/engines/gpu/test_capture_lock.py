@@ -1,4 +1,5 @@
 import threading
+import time
 
 import pytest
 
@@ -51,6 +52,32 @@ def test_what_runs_may_run_something_while_a_capture_waits(outer):
             log.append("inside")
     thread.join()
     assert log == ["inside", "thread"]
+
+
+def test_a_thread_that_runs_may_capture_and_is_alone_meanwhile():
+    lock, log, began = CaptureLock(), [], threading.Event()
+
+    def runs_for_a_while():
+        with lock.running():
+            began.set()
+            time.sleep(0.02)
+            log.append("before")
+
+    with lock.running():
+        threading.Thread(target=runs_for_a_while, daemon=True).start()
+        began.wait()
+        with lock.capturing():
+            log.append("capture")
+            thread = in_thread(lock.running, log)
+            thread.join(0.02)
+            assert thread.is_alive()
+        thread.join()
+        capture = in_thread(lock.capturing, log)
+        capture.join(0.02)
+        assert capture.is_alive()
+        log.append("still running")
+    capture.join()
+    assert log == ["before", "capture", "thread", "still running", "thread"]
 
 
 def test_an_error_leaves_the_lock():

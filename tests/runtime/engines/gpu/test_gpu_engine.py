@@ -1,12 +1,14 @@
 """The engine of a GPU, with the CPU in its place: what stays on the device, and the same answers."""
 
 import numpy as np
+import onnxruntime as ort
 import pytest
 from tests.recorded_models import load
 from tests.runtime.engines.gpu.on_cpu import engine_on_cpu, session_on_cpu
 from tests.runtime.programs import session_of
 
 import tfport
+from tfport.runtime.engines.gpu.capture_lock import GPU_LOCK
 from tfport.runtime.engines.gpu.device_array import DeviceArray
 from tfport.runtime.engines.gpu.device_name import parse_device
 from tfport.runtime.engines.gpu.gpu_engine import GpuEngine, GpuFailed
@@ -15,6 +17,7 @@ from tfport.runtime.engines.gpu.gpu_options import GpuOptions
 from tfport.runtime.engines.gpu.in_place import in_place, is_in_place
 from tfport.runtime.engines.onnx_runtime import run_error
 from tfport.runtime.passes.pass_list import IslandForm
+from tfport.runtime.profile.profile import profile_calls
 
 TWO_ISLANDS = """
     x = Placeholder() {dtype=float32, shape=(?, 4)}
@@ -50,6 +53,27 @@ def copies(monkeypatch):
     numpy = DeviceArray.numpy
     monkeypatch.setattr(DeviceArray, "numpy", lambda self: shapes.append(self.shape) or numpy(self))
     return shapes
+
+
+def test_a_profile_does_not_wait_for_the_whole_device(monkeypatch):
+    def synchronize(binding):
+        raise RuntimeError("operation not permitted when stream is capturing")
+
+    monkeypatch.setattr(ort.IOBinding, "synchronize_outputs", synchronize)
+    x = np.ones((2, 4), np.float32)
+    profile = profile_calls(
+        lambda: session_of(TWO_ISLANDS, engine=engine_on_cpu()),
+        lambda session: session.run("f:0", {"x:0": x}),
+        seconds=0,
+    )
+    assert [island.calls for island in profile.islands] == [1, 1]
+
+
+def test_nothing_is_captured_while_kernels_are_looked_for(monkeypatch):
+    engine, runs = engine_on_cpu(), []
+    monkeypatch.setattr(engine._kernels, "has", lambda node: runs.append(GPU_LOCK._running))
+    engine.has_kernel(None)
+    assert runs == [1]
 
 
 def test_host_steps_copy_only_what_they_read(copies):

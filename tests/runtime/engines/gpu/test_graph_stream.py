@@ -1,12 +1,15 @@
 """CUDA graphs, with a CUDA that records what it is asked and has a graph of some nodes."""
 
+import contextlib
 import ctypes
+import threading
 
 import numpy as np
 import pytest
 
 from tfport.errors import Error
 from tfport.runtime.engines.gpu import graph_stream
+from tfport.runtime.engines.gpu.capture_lock import GPU_LOCK
 from tfport.runtime.engines.gpu.cuda_runtime import HostCopies, address_of
 from tfport.runtime.engines.gpu.graph_stream import CudaGraphStream, HostGraphStream
 
@@ -70,6 +73,24 @@ def test_what_was_recorded_is_launched(cuda):
     assert cuda.calls == ["cudaGraphLaunch"]
     del replay
     assert cuda.calls[-1] == "cudaGraphExecDestroy"
+
+
+@pytest.mark.parametrize("around", [contextlib.nullcontext, GPU_LOCK.running])
+def test_no_other_thread_uses_the_device_meanwhile(cuda, around):
+    def beside():
+        with GPU_LOCK.running():
+            pass
+
+    thread = threading.Thread(target=beside, daemon=True)
+
+    def run():
+        thread.start()
+        thread.join(0.02)
+        assert thread.is_alive()
+
+    with around():
+        CudaGraphStream(0).record(run)
+    thread.join()
 
 
 def test_a_copy_from_the_host_reads_memory_of_the_graph(cuda):

@@ -18,6 +18,8 @@ from tfport.runtime.program import OnnxNode, Program, Step
         ("ReduceMin", "int64", True),
         ("ReduceMax", "int32", False),
         ("Conv", "float64", False),
+        ("QLinearConv", "uint8", True),
+        ("QLinearMatMul", "int8", True),
     ],
 )
 def test_nodes_that_stay_on_the_cpu(op, dtype, refused):

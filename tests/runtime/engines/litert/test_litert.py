@@ -27,7 +27,9 @@ IMAGE = np.random.default_rng(0).random((1, 140, 140, 8), np.float32)
 def test_an_engine_that_is_not_installed_is_an_error(monkeypatch):
     monkeypatch.setitem(sys.modules, "ai_edge_litert", None)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(tfport.Error, match=r"LiteRT is not installed: pip install 'tfport\[litert\]'"):
+    with pytest.raises(
+        tfport.Error, match=r'LiteRT\), which is not installed: pip install "tfport\[litert\]"'
+    ):
         LiteRt(1)
 
 

@@ -47,6 +47,14 @@ def test_predictions_are_those_of_the_real_op(name):
     assert forest.column_names() == RECORDED[f"{name}/names"].tolist()
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_many_rows_have_the_same_answers(name, monkeypatch):
+    few = loaded(name).predict(inputs(name))
+    monkeypatch.setattr("tfport.runtime.ops.forests.forest.MANY_ROWS", 0)
+    monkeypatch.setattr("tfport.runtime.ops.forests.forest.MOST_COMPILED", 1)
+    assert (loaded(name).predict(inputs(name)) == few).all()
+
+
 @pytest.mark.parametrize("name", [name for name in NAMES if f"{name}/leaves" in RECORDED])
 def test_leaves_are_those_of_the_real_op(name):
     assert (loaded(name).leaf_indices(inputs(name)) == RECORDED[f"{name}/leaves"]).all()

@@ -85,6 +85,14 @@ export class Hierarchy {
   }
 
   /** The constants and variables that are drawn beside a node. */
+  /** The shape of the first output of a node, as `3×3×64`; empty for a scalar, a handle, or if not known. */
+  shapeOf(node: number): string {
+    if (node < 0 || this.out.start[node] === this.out.start[node + 1]) return "";
+    const type = this.graph.types[this.graph.edge_type[this.out.edges[this.out.start[node]!]!]!] ?? "";
+    const dims = type.startsWith("resource") ? null : /^\S+ \[(.+)\]$/.exec(type);
+    return dims ? dims[1]!.split(/,\s*/).join("×") : "";
+  }
+
   satellitesOf(node: number): readonly Satellite[] {
     return this.satellites.beside.get(node) ?? [];
   }

@@ -6,8 +6,8 @@ import type { LayoutResult } from "./problem";
 /** The source of the worker; the build puts it here, so that a page of one file has it as well. */
 declare const LAYOUT_WORKER: string;
 
-const CANNOT_START = "The graph cannot be drawn: the browser did not start the worker that places its boxes. Allow workers from blob: addresses for this page, or open it in another browser.";
-const STOPPED = "The boxes could not be placed: the worker that does it stopped. Open fewer boxes at once, or reload the page.";
+const CANNOT_START = "The graph cannot be drawn: the browser did not start the layout worker. Allow workers from blob: addresses for this page, or open it in another browser.";
+const STOPPED = "The boxes could not be placed: the layout worker stopped. Open fewer boxes at once, or reload the page.";
 
 interface Waiting {
   resolve: (results: (LayoutResult | null)[]) => void;

@@ -79,7 +79,9 @@ export function Side(props: SideProps) {
   };
   const submit = (event: Event) => {
     event.preventDefault();
-    if (found.matches.length) go((current + 1) % found.matches.length);
+    if (!found.matches.length) return;
+    go((current + 1) % found.matches.length);
+    props.onClose(); // the keys n and N go on from there
   };
   const opOf = ({ graph, node }: NodeAddress) => {
     const hierarchy = hierarchies.get(graph);

@@ -1,11 +1,14 @@
 /** The buttons over the graph. */
 import type { ComponentChildren } from "preact";
 import type { Explorer } from "../explorer";
+import { savePicture } from "../save_picture";
 import type { Stage } from "../stage";
 
 interface ToolsProps {
   stage: Stage;
   explorer: Explorer;
+  /** What saved pictures are called. */
+  name: string;
   controls: boolean;
   onControls: (shown: boolean) => void;
   side: boolean;
@@ -20,7 +23,7 @@ function Tool(props: { label: string; pressed?: boolean; onClick: () => void; ch
   );
 }
 
-export function Tools({ stage, explorer, controls, onControls, side, onSide }: ToolsProps) {
+export function Tools({ stage, explorer, name, controls, onControls, side, onSide }: ToolsProps) {
   return (
     <div class="graph-tools" role="toolbar" aria-label="Graph">
       <Tool label="Search and outline (/)" pressed={side} onClick={() => onSide(!side)}>
@@ -34,6 +37,8 @@ export function Tools({ stage, explorer, controls, onControls, side, onSide }: T
       <Tool label="Control edges" pressed={controls} onClick={() => onControls(!controls)}>
         <path d="M5 4v3M5 10v2M5 15v1M15 4v3M15 10v2M15 15v1" /><path d="M8 10h4" />
       </Tool>
+      <button type="button" class="graph-save" title="Save the picture as PNG" onClick={() => void savePicture(stage, "png", name)}>PNG</button>
+      <button type="button" class="graph-save" title="Save the picture as SVG" onClick={() => void savePicture(stage, "svg", name)}>SVG</button>
     </div>
   );
 }

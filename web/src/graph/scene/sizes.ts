@@ -5,7 +5,7 @@ import type { Block } from "./block";
 export type Measure = (text: string, style: "title" | "subtitle" | "satellite") => number;
 
 export const BOX = { least: 64, most: 208, oneLine: 28, twoLines: 42, scope: 46, side: 12, chevron: 16, stripe: 4 } as const;
-export const SATELLITE = { height: 18, gap: 4, side: 6, most: 112, least: 26, glyph: 12, away: 14 } as const;
+export const SATELLITE = { height: 18, gap: 4, side: 6, most: 148, least: 26, glyph: 12, away: 14 } as const;
 
 export interface BoxSize {
   /** From the left end, satellites included, to the middle of the box. */
@@ -37,11 +37,14 @@ export function frameTitle(block: Block): string {
   return block.kind === "node" && block.subtitle ? block.subtitle : block.title;
 }
 
-/** The text of a satellite: the last part of its name. */
+/** The text of a satellite: the last part of its name, and its shape. */
 export function satelliteLabel(block: Block, index: number): string {
   if (index === block.satellites.length) return `+${block.moreSatellites.toLocaleString("en")} more`;
-  const name = block.instance.hierarchy.graph.names[block.satellites[index]!.node]!;
-  return name.slice(name.lastIndexOf("/") + 1) || name;
+  const { hierarchy } = block.instance;
+  const { node, via } = block.satellites[index]!;
+  const name = hierarchy.graph.names[node]!;
+  const shape = hierarchy.shapeOf(node) || hierarchy.shapeOf(via[0] ?? -1);
+  return `${name.slice(name.lastIndexOf("/") + 1) || name}${shape && ` ${shape}`}`;
 }
 
 /** The width of the column of satellites beside a block. */

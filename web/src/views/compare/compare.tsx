@@ -1,16 +1,14 @@
 /** Two models side by side: signatures, ops, graphs. */
 
 import type { JSX } from "preact";
-import type { Inspection } from "../../api/reports";
-import type { ModelEntry } from "../../api/types";
+import type { ModelDifference, ModelEntry, PartDifference } from "../../api/types";
+import { count } from "../../components/format";
 import { Empty, Problem, Request } from "../../components/states";
 import { Name, printable } from "../../components/text";
-import { go } from "../../shell/router";
+import { changeQuery, go, setParameter } from "../../shell/router";
 import { sessionOf } from "../../shell/session";
 import { source } from "../../shell/source";
-import { typeOf } from "../overview/signatures";
-import { SideBySide } from "./side_by_side";
-import { opDifferences, signatureDifferences, type LineDifference } from "./differences_of_models";
+import { SideBySide, type Place } from "./side_by_side";
 
 export function Compare({ query }: { query: URLSearchParams }): JSX.Element {
   const a = query.get("a") ?? "";
@@ -31,7 +29,7 @@ export function Compare({ query }: { query: URLSearchParams }): JSX.Element {
           </section>
         )}
       </Request>
-      {a && b ? <Comparison key={`${a} ${b}`} a={a} b={b} /> : <Empty>Choose two models. Open more from the first page.</Empty>}
+      {a && b ? <Comparison key={`${a} ${b}`} a={a} b={b} query={query} /> : <Empty>Choose two models. Open more from the first page.</Empty>}
     </div>
   );
 }
@@ -63,36 +61,72 @@ function ModelChoice({ label, models, value, onChange }: ModelChoiceProps): JSX.
   );
 }
 
-function Comparison({ a, b }: { a: string; b: string }): JSX.Element {
+function Comparison({ a, b, query }: { a: string; b: string; query: URLSearchParams }): JSX.Element {
   if (a === b) return <Problem sentence="Both are the same model: choose another." />;
-  const ask = () => Promise.all([a, b].map(async (id) => (await sessionOf(id).entry(), sessionOf(id).inspection())));
+  const ask = async () => {
+    await Promise.all([sessionOf(a).entry(), sessionOf(b).entry()]);
+    return source.compare(a, b);
+  };
   return (
     <>
-      <Request ask={ask} keys={[a, b]} what="Reading both models">
-        {([first, second]) => first && second && <Reports a={first} b={second} />}
+      <Request ask={ask} keys={[a, b]} what="Comparing the models">
+        {(difference) => <Reports difference={difference} />}
       </Request>
-      <SideBySide a={a} b={b} titles={["First", "Second"]} />
+      <SideBySide a={a} b={b} titles={["First", "Second"]} place={placeOf(query)} onPlace={keepPlace} />
     </>
   );
 }
 
-function Reports({ a, b }: { a: Inspection; b: Inspection }): JSX.Element {
+function placeOf(query: URLSearchParams): Place {
+  return { graphs: [query.get("graph_a"), query.get("graph_b")], nodes: [query.get("node_a"), query.get("node_b")] };
+}
+
+function keepPlace({ graphs, nodes }: Place): void {
+  changeQuery((next) => {
+    (["a", "b"] as const).forEach((side, index) => {
+      setParameter(next, `graph_${side}`, graphs[index] ?? null);
+      setParameter(next, `node_${side}`, nodes[index] ?? null);
+    });
+  });
+}
+
+function Reports({ difference }: { difference: ModelDifference }): JSX.Element {
+  const { equal, metadata, signatures, ops, functions, weights } = difference;
+  const same = weights.same ? `${count(weights.same, "weight")} equal` : "Neither has weights.";
   return (
-    <div class="two">
-      <Lines title="Signatures" lines={signatureDifferences(a, b, typeOf)} same="The signatures are equal." />
-      <Lines title="Ops" lines={opDifferences(a, b)} same="Both use the same ops, equally often." />
-    </div>
+    <>
+      <p role="status">
+        <span class={`glyph ${equal ? "runs" : "soft"}`} aria-hidden="true">{equal ? "✓" : "≠"}</span>{" "}
+        <strong>{equal ? "The models are equivalent: only names differ, if anything." : "The models differ."}</strong>
+      </p>
+      <div class="two">
+        <Lines title="Metadata" lines={metadata} same="Format, versions and files are the same." />
+        <Lines title="Signatures" lines={signatures} same="The signatures are equal." />
+        <Lines title="Ops" lines={ops} same="Both use the same ops, equally often." />
+        <Lines title="Weights" lines={weights.differences} same={weights.differences.length ? "" : same} note={weights.differences.length && weights.same ? same : ""} />
+        {functions.length > 0 && <Lines title="Functions" lines={functions} same="" />}
+      </div>
+    </>
   );
 }
 
-const MARKS = { added: ["+", "added"], gone: ["−", "gone"], changed: ["~", "changed"] } as const;
+const MARKS = { added: ["+", "added"], gone: ["−", "gone"], changed: ["~", "changed"], renamed: ["=", "renamed"] } as const;
 
-function Lines({ title, lines, same }: { title: string; lines: LineDifference[]; same: string }): JSX.Element {
+interface LinesProps {
+  title: string;
+  lines: PartDifference[];
+  /** What to say without differences. */
+  same: string;
+  note?: string;
+}
+
+function Lines({ title, lines, same, note }: LinesProps): JSX.Element {
   return (
     <section class="card stack" aria-label={title}>
       <h2>{title}</h2>
       {lines.length === 0 && <p class="soft">{same}</p>}
-      <ul class="difference-lines scrolls" tabIndex={0} aria-label={`Differences of the ${title.toLowerCase()}`}>
+      {note && <p class="soft">{note}</p>}
+      <ul class="difference-lines scrolls" tabIndex={0} aria-label={`${title} that differ`}>
         {lines.map((line) => (
           <li key={`${line.kind} ${line.name}`} class={line.kind}>
             <span class="mark" aria-hidden="true">

@@ -50,7 +50,7 @@ export function DifferenceList({ rows, onSelect }: DifferenceListProps): JSX.Ele
   return (
     <div class="stack tight bounded">
       <div class="flow spread">
-        <h3>{count(rows.length, "node")} that differ</h3>
+        <h3>{count(rows.length, "node")} {rows.length === 1 ? "differs" : "differ"}</h3>
         <Filter label="Filter differences" value={filter} onChange={setFilter} />
       </div>
       <DataTable label="Nodes that differ" columns={columns} rows={shown} keyOf={(row) => `${row.kind} ${row.a} ${row.b}`} />

@@ -1,7 +1,7 @@
 /** Two graphs beside each other, with what was added, is gone and has changed. */
 
 import type { JSX } from "preact";
-import { useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import type { GraphDifference, GraphSummary, NodeAddress } from "../../api/types";
 import { count, whole } from "../../components/format";
 import { Problem, Request } from "../../components/states";
@@ -20,12 +20,22 @@ interface SideBySideProps {
   a: string;
   b: string;
   titles: [string, string];
+  place: Place;
+  onPlace: (place: Place) => void;
 }
 
-/** Which graph of each model is shown. */
+/** Which graph of each model is shown, and which node of it is selected. */
+export interface Place {
+  graphs: [string | null, string | null];
+  nodes: [string | null, string | null];
+}
+
+/** The main graphs, without a node. */
+export const START: Place = { graphs: [null, null], nodes: [null, null] };
+
 type Pair = [string, string];
 
-export function SideBySide({ a, b, titles }: SideBySideProps): JSX.Element {
+export function SideBySide({ a, b, titles, place, onPlace }: SideBySideProps): JSX.Element {
   const ask = () => Promise.all([a, b].map(async (id) => (await sessionOf(id).entry(), sessionOf(id).graphs())));
   return (
     <section class="card stack" aria-label="Graphs side by side">
@@ -33,7 +43,7 @@ export function SideBySide({ a, b, titles }: SideBySideProps): JSX.Element {
       <Request ask={ask} keys={[a, b]} what="Reading both graphs">
         {([first = [], second = []]) =>
           first.length && second.length ? (
-            <Pairs a={a} b={b} titles={titles} first={first} second={second} />
+            <Pairs a={a} b={b} titles={titles} place={place} onPlace={onPlace} first={first} second={second} />
           ) : (
             <Problem sentence="One of the models has no graph." />
           )
@@ -45,8 +55,10 @@ export function SideBySide({ a, b, titles }: SideBySideProps): JSX.Element {
 
 type PairsProps = SideBySideProps & { first: GraphSummary[]; second: GraphSummary[] };
 
-function Pairs({ a, b, titles, first, second }: PairsProps): JSX.Element {
-  const [pair, setPair] = useState<Pair>(() => [first[0]?.id ?? "", second[0]?.id ?? ""]);
+function Pairs({ a, b, titles, place, onPlace, first, second }: PairsProps): JSX.Element {
+  const shown = (graphs: GraphSummary[], id: string | null) => (graphs.find((graph) => graph.id === id) ?? graphs[0])?.id ?? "";
+  const pair: Pair = [shown(first, place.graphs[0]), shown(second, place.graphs[1])];
+  const setPair = (graphs: Pair) => onPlace({ graphs, nodes: START.nodes });
   const choose = (id: string) => {
     const name = first.find((graph) => graph.id === id)?.name;
     setPair([id, second.find((graph) => graph.name === name)?.id ?? pair[1]]);
@@ -59,7 +71,7 @@ function Pairs({ a, b, titles, first, second }: PairsProps): JSX.Element {
         <GraphSelect label={titles[1]} graphs={second} value={pair[1]} onChange={(id) => setPair([pair[0], id])} />
       </div>
       <Request ask={() => source.difference(address(0), address(1))} keys={[a, b, ...pair]} what="Comparing the graphs">
-        {(difference) => <Difference key={pair.join()} models={[a, b]} pair={pair} titles={titles} summaries={[first, second]} difference={difference} />}
+        {(difference) => <Difference key={pair.join()} models={[a, b]} pair={pair} titles={titles} summaries={[first, second]} difference={difference} selected={place.nodes} onSelect={(nodes) => onPlace({ ...place, nodes })} />}
       </Request>
     </>
   );
@@ -94,16 +106,17 @@ interface DifferenceProps {
   titles: [string, string];
   summaries: [GraphSummary[], GraphSummary[]];
   difference: GraphDifference;
+  selected: Place["nodes"];
+  onSelect: (nodes: Place["nodes"]) => void;
 }
 
-function Difference({ models, pair, titles, summaries, difference }: DifferenceProps): JSX.Element {
-  const [selected, setSelected] = useState<[string | null, string | null]>([null, null]);
+function Difference({ models, pair, titles, summaries, difference, selected, onSelect }: DifferenceProps): JSX.Element {
   const rows = useMemo(() => differenceRows(difference), [difference]);
   const overlays = useMemo(() => overlaysOf(difference, pair), [difference, pair]);
   const link = useMemo(() => new CameraLink(matchesOf(difference)), [difference]);
   const select = (side: 0 | 1, node: string | null) => {
     const partner = node === null ? null : partnerOf(difference, side, node);
-    setSelected(side ? [partner, node] : [node, partner]);
+    onSelect(side ? [partner, node] : [node, partner]);
   };
   const same = `${count(difference.same, "node")} equal`;
   return (
@@ -122,7 +135,7 @@ function Difference({ models, pair, titles, summaries, difference }: DifferenceP
           </figure>
         ))}
       </div>
-      {rows.length > 0 && <DifferenceList rows={rows} onSelect={(row: DifferenceRow) => setSelected([row.a, row.b])} />}
+      {rows.length > 0 && <DifferenceList rows={rows} onSelect={(row: DifferenceRow) => onSelect([row.a, row.b])} />}
       {selected.some(Boolean) && (
         <p class="soft">
           Selected: <Name text={selected.filter(Boolean).join(" ↔ ")} />

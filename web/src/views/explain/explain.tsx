@@ -67,10 +67,10 @@ function Explanations({ explained }: { explained: Explained }): JSX.Element {
   const { explanations, more, cut, nearest, out_of_scope: outOfScope, clues } = explained;
   return (
     <section class="stack" aria-label="Explanations" aria-live="polite">
-      {explanations.length === 0 && <Empty>{outOfScope ? printable(outOfScope) : "No known message is in this text."}</Empty>}
+      {explanations.length === 0 && <Empty>{outOfScope ? printable(outOfScope) : "Found no known message in this text."}</Empty>}
       {explanations.length === 0 && nearest && (
         <p>
-          The nearest known message: <code>{printable(nearest)}</code>
+          Nearest known message: <code>{printable(nearest)}</code>
         </p>
       )}
       {clues.map((clue) => (
@@ -82,7 +82,7 @@ function Explanations({ explained }: { explained: Explained }): JSX.Element {
         <ExplanationCard key={index} explanation={explanation} />
       ))}
       {more > 0 && <p class="soft">{count(more, "more message")} in the text.</p>}
-      {cut && <p class="soft">The text was too long: its end was not read.</p>}
+      {cut && <p class="soft">The text is too long; the end was not read.</p>}
     </section>
   );
 }

@@ -22,7 +22,7 @@ export function CertificateView({ certificate }: { certificate: Certificate }): 
       )}
       <details>
         <summary>
-          {count(trials.length, "input")} tried, of which the original refused {refused}
+          {count(trials.length, "input")} tried; the original refused {refused}
         </summary>
         <Table label="Inputs tried" head={["signature", "input", "from", "seed", "the original", "shapes", "SHA-256"]}>
           {trials.map((trial, index) => (

@@ -12,7 +12,7 @@ const MARKS: Record<string, [string, string]> = { alike: ["✓", "good"], differ
 export function Differences({ comparisons }: { comparisons: Comparison[] }): JSX.Element {
   return (
     <section class="card stack" aria-labelledby="differences">
-      <h2 id="differences">Differences of the outputs</h2>
+      <h2 id="differences">Output differences</h2>
       {comparisons.map((comparison, index) => (
         <OfSignature key={index} comparison={comparison} />
       ))}

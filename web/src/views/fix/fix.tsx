@@ -36,14 +36,14 @@ function FixForm({ session, initial, running }: FixFormProps): JSX.Element {
     <section class="card stack" aria-labelledby="fix">
       <h2 id="fix">Rewrite it for a target</h2>
       <p class="soft">
-        tfport replaces what the target lacks by equivalents, runs both models on many inputs, and writes a
-        certificate. The original stays as it is.
+        tfport replaces what the target lacks with equivalents, runs both models on many inputs, and writes a
+        certificate. The original stays unchanged.
       </p>
       <div class="flow check-form">
-        <Combobox label="Target" placeholder="tensorflow==1.15.5" suggest={suggestTargets} onChoose={setTarget} onText={setTarget} initial={initial} keeps isSearch />
+        <Combobox label="Target" placeholder="tensorflow==1.15.5" suggest={(prefix) => suggestTargets(prefix, session.id)} onChoose={setTarget} onText={setTarget} initial={initial} keeps isSearch />
         <label class="flow tick">
           <input type="checkbox" checked={lossy} onChange={(event) => setLossy(event.currentTarget.checked)} />
-          also rules that lose accuracy
+          allow lossy rewrites
         </label>
       </div>
       <div class="flow">

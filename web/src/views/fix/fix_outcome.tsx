@@ -5,19 +5,19 @@ import { useState } from "preact/hooks";
 import type { CertificateRule, FixReport, FixResult } from "../../api/reports";
 import { DataTable, type Column } from "../../components/data_table";
 import { count, whole } from "../../components/format";
+import { SaveButton } from "../../components/save";
 import { Name, Sentence } from "../../components/text";
-import { tell } from "../../shell/notice";
 import { modelAddress } from "../../shell/router";
 import type { ModelSession } from "../../shell/session";
 import { embedded, source } from "../../shell/source";
 import { CertificateView } from "./certificate_view";
 import { Changes } from "./changes";
 import { Differences } from "./differences";
-import { SideBySide } from "../compare/side_by_side";
+import { SideBySide, START } from "../compare/side_by_side";
 
 const VERDICTS: Record<FixReport["verdict"], [glyph: string, tone: string, words: string]> = {
-  fixed: ["✓", "runs", "The target accepts the rewritten model, and its outputs agree"],
-  remains: ["✕", "load", "It was not rewritten: something remains that no rule replaces"],
+  fixed: ["✓", "runs", "The target should accept the rewritten model, and its outputs agree"],
+  remains: ["✕", "load", "Not rewritten: no rule replaces what remains"],
   differs: ["✕", "load", "Rewritten, but the outputs differ: do not use it"],
   "not compared": ["?", "unknown", "Rewritten, but the outputs were not compared"],
 };
@@ -30,7 +30,9 @@ interface FixOutcomeProps {
 
 export function FixOutcome({ answer, session, job }: FixOutcomeProps): JSX.Element {
   const { result, certificate, rewritten, changes } = answer;
-  const [glyph, tone, words] = VERDICTS[result.verdict] ?? VERDICTS["not compared"];
+  const [glyph, tone, said] = VERDICTS[result.verdict] ?? VERDICTS["not compared"];
+  const [place, setPlace] = useState(START);
+  const words = certificate?.target_runs.ran ? said.replace("should accept", "accepts") : said;
   return (
     <div class="stack">
       <section class={`card answer ${tone}`} aria-label="Result">
@@ -60,7 +62,7 @@ export function FixOutcome({ answer, session, job }: FixOutcomeProps): JSX.Eleme
       <Rules rules={result.rules} />
       {certificate && certificate.comparisons.length > 0 && <Differences comparisons={certificate.comparisons} />}
       {changes.length > 0 && <Changes changes={changes} session={session} />}
-      {rewritten && !embedded && <SideBySide a={session.id} b={rewritten.id} titles={["Before", "After"]} />}
+      {rewritten && !embedded && <SideBySide a={session.id} b={rewritten.id} titles={["Before", "After"]} place={place} onPlace={setPlace} />}
       {certificate && <CertificateView certificate={certificate} />}
     </div>
   );
@@ -79,25 +81,7 @@ function Remaining({ sentences }: { sentences: string[] }): JSX.Element {
 }
 
 function Download({ job, name }: { job: string; name: string }): JSX.Element {
-  const [busy, setBusy] = useState(false);
-  const save = async () => {
-    setBusy(true);
-    try {
-      const address = URL.createObjectURL(await source.download(job));
-      const link = Object.assign(document.createElement("a"), { href: address, download: `${name}.zip` });
-      link.click();
-      URL.revokeObjectURL(address);
-    } catch (error) {
-      tell(error);
-    } finally {
-      setBusy(false);
-    }
-  };
-  return (
-    <button type="button" class="primary" disabled={busy} onClick={() => void save()}>
-      Download the model and its certificate
-    </button>
-  );
+  return <SaveButton label="Download the model and its certificate" primary name={`${name}.zip`} get={() => source.download(job)} />;
 }
 
 const RULE_COLUMNS: Column<CertificateRule>[] = [

@@ -1,19 +1,29 @@
 /** The graph of the model, with everything about the selected node beside it. */
 
 import type { JSX } from "preact";
-import { useMemo } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
+import type { CheckReport } from "../../api/reports";
 import type { GraphSummary, NodeAddress } from "../../api/types";
 import { whole } from "../../components/format";
 import { Empty, Request } from "../../components/states";
 import { printable, shortened } from "../../components/text";
 import { GraphView } from "../../graph/GraphView";
+import type { Opened } from "../../graph/explorer";
 import type { ViewProps } from "../../shell/model_page";
-import { go, modelAddress } from "../../shell/router";
+import { tell } from "../../shell/notice";
+import { changeQuery, setParameter } from "../../shell/router";
 import type { ModelSession } from "../../shell/session";
 import { useSignal } from "../../shell/signal";
 import { source } from "../../shell/source";
 import { NodePanel } from "./node_panel";
+import { findingKey, overlayOf } from "../verdicts/overlay_of_findings";
 import { nodesOfFindings } from "./nodes_of_findings";
+
+/** More open boxes than this are not kept in the address. */
+const MOST_KEPT = 60;
+const PLACE = ["graph", "node", "in"];
+const PICTURE = ["part", "open", "closed"];
+const COLORS = ["target", "device", "finding"];
 
 export function GraphTab({ session, query }: ViewProps): JSX.Element {
   return (
@@ -46,19 +56,30 @@ function Graphs({ session, graphs, query }: GraphsProps): JSX.Element {
   const current = graphs.find(({ id }) => id === (query.get("in") ?? query.get("graph")))?.id ?? first;
   const node = query.get("node");
   const selected = node === null ? undefined : { graph: query.get("graph") ?? first, node };
-  const select = (address: NodeAddress | null) => {
-    const place: Record<string, string> = address ? { ...address } : { graph: current };
-    if (place.graph !== current) place.in = current;
-    go(modelAddress(session.id, "graph", place), true);
+  useFindings(session, query);
+  const select = (address: NodeAddress | null, replace = false) =>
+    changeQuery((next) => {
+      for (const name of PLACE) next.delete(name);
+      const place: Record<string, string> = address ? { ...address } : { graph: current };
+      if (place.graph !== current) place.in = current;
+      for (const [name, value] of Object.entries(place)) next.set(name, value);
+    }, replace);
+  const open = (graph: string) =>
+    changeQuery((next) => {
+      for (const name of [...PLACE, ...PICTURE]) next.delete(name);
+      next.set("graph", graph);
+    });
+  const clear = () => {
+    session.overlay.value = null;
+    changeQuery((next) => COLORS.forEach((name) => next.delete(name)), true);
   };
-  const open = (graph: string) => go(modelAddress(session.id, "graph", { graph }));
   return (
     <div class="graph-tab">
       {(graphs.length > 1 || overlay) && (
         <div class="graph-bar">
           {graphs.length > 1 && <GraphChoice graphs={graphs} value={current} onChange={open} />}
           {overlay && (
-            <button type="button" onClick={() => (session.overlay.value = null)}>
+            <button type="button" onClick={clear}>
               Clear the colors
             </button>
           )}
@@ -76,6 +97,9 @@ function Graphs({ session, graphs, query }: GraphsProps): JSX.Element {
               {...(selected ? { selected } : {})}
               {...(source.isStatic ? {} : { search: (text: string) => source.search(session.id, text) })}
               findings={findings}
+              {...pictureOf(query)}
+              onPart={(part) => changeQuery((next) => setParameter(next, "part", String(part)), true)}
+              onOpened={keepOpened}
               onSelect={select}
               onOpenGraph={open}
             />
@@ -85,6 +109,51 @@ function Graphs({ session, graphs, query }: GraphsProps): JSX.Element {
       </div>
     </div>
   );
+}
+
+/** What the address says of the picture. */
+function pictureOf(query: URLSearchParams): { part: number | undefined; opened: Opened } {
+  const part = query.get("part");
+  return { part: part === null ? undefined : Number(part), opened: { open: query.getAll("open"), closed: query.getAll("closed") } };
+}
+
+function keepOpened({ open, closed }: Opened): void {
+  const few = open.length + closed.length <= MOST_KEPT;
+  changeQuery((next) => {
+    next.delete("open");
+    next.delete("closed");
+    if (few) open.forEach((key) => next.append("open", key));
+    if (few) closed.forEach((key) => next.append("closed", key));
+  }, true);
+}
+
+/** Color the nodes of the finding that the address names, and go to the first of them if it names no node. */
+function useFindings(session: ModelSession, query: URLSearchParams): void {
+  const [target, finding] = [query.get("target"), query.get("finding")];
+  const device = query.get("device") === "gpu" ? "gpu" : "cpu";
+  useEffect(() => {
+    if (!target) return;
+    let wanted = true;
+    const show = (report: CheckReport) => {
+      if (!wanted) return;
+      session.checked.value = report;
+      const all = report.results.flatMap(({ findings }) => findings).filter(({ severity, ...key }) => (finding ? findingKey(key) === finding : severity !== "note"));
+      session.overlay.value = overlayOf(all, `Findings on ${target}`);
+      const first = all.flatMap(({ all_nodes: nodes = [] }) => nodes)[0];
+      if (first && query.get("node") === null) {
+        changeQuery((next) => {
+          next.set("graph", first.graph);
+          next.set("node", first.node);
+        }, true);
+      }
+    };
+    const known = session.checked.value;
+    const isKnown = known?.results.some((result) => result.target === target && result.device === device);
+    (isKnown && known ? Promise.resolve(known) : source.check(session.id, { targets: [target], device })).then(show, (error: unknown) => wanted && tell(error));
+    return () => {
+      wanted = false;
+    };
+  }, [session, target, finding, device]);
 }
 
 interface GraphChoiceProps {

@@ -49,7 +49,7 @@ export function Outputs({ details: { outputs, control_readers: controlReaders },
             <small>{argument || `output ${index}`}</small>
             <span class="edge-type">{type}</span>
             <span class="break" />
-            {readers.length === 0 && <small>nobody reads it</small>}
+            {readers.length === 0 && <small>nothing reads it</small>}
             {readers.slice(0, MOST_READERS).map((reader) => (
               <NodeLink key={reader} node={reader} onGo={onGo} />
             ))}

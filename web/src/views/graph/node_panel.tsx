@@ -95,6 +95,7 @@ function Details({ session, address, onSelect, onOpenGraph, details }: NodePanel
         </section>
       )}
       {details.tensor && <StoredTensor session={session} tensor={details.tensor} />}
+      {!source.isStatic && details.tensors?.map((tensor) => <StoredTensor key={tensor} session={session} tensor={tensor} />)}
       <Attributes details={details} />
     </div>
   );
@@ -116,7 +117,7 @@ function StoredTensor({ session, tensor }: { session: ModelSession; tensor: stri
         Stored tensor <small>{printable(tensor).slice(0, 120)}</small>
       </h3>
       <Request ask={() => source.tensor(session.id, tensor)} keys={[session, tensor]} what="Reading the values">
-        {(peek) => <PeekOfTensor peek={peek} />}
+        {(peek) => <PeekOfTensor peek={peek} npy={{ name: tensor, get: () => source.npy(session.id, tensor) }} />}
       </Request>
     </section>
   );

@@ -42,7 +42,7 @@ export function OpPanel({ op, session, onClose }: OpPanelProps): JSX.Element {
 async function showNodes(op: string, session: ModelSession): Promise<void> {
   const { matches } = await source.search(session.id, `op:${op}`);
   const [first] = matches;
-  if (!first) throw new Error(`No node of a graph has the op \`${op}\`.`);
+  if (!first) throw new Error(`No node has the op \`${op}\`.`);
   const tones = new Map<string, Map<string, number>>();
   for (const { graph, node } of matches) tones.set(graph, (tones.get(graph) ?? new Map()).set(node, 0));
   session.overlay.value = { title: "Nodes of an op", legend: [{ label: op, tone: "note" }], tones };

@@ -67,7 +67,7 @@ function Census({ session, rows, selected }: CensusProps): JSX.Element {
           keyOf={(row) => row.op}
           isCurrent={(row) => row.op === selected}
         />
-        {shown.length === 0 && <Empty>No op passes the filter.</Empty>}
+        {shown.length === 0 && <Empty>No ops match the filter.</Empty>}
       </section>
       {selected && !source.isStatic && <OpPanel key={selected} op={selected} session={session} onClose={() => choose(null)} />}
     </div>
@@ -100,7 +100,7 @@ function columnsOf(phase: Phase, choose: (op: string) => void): Column<OpRow>[] 
     },
     { title: "nodes", by: (row) => row.counts[phase], cell: (row) => whole(row.counts[phase]), number: true },
     {
-      title: "releases of TensorFlow, 1.0 to now",
+      title: "TensorFlow releases, 1.0 to now",
       by: (row) => row.since,
       cell: (row) => <Releases since={row.since} until={row.until} known={row.known} />,
       wide: true,

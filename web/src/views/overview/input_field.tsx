@@ -43,7 +43,7 @@ export function InputField({ name, spec, optional, value, onChange }: InputField
         </span>{" "}
         <small>
           {typeOf(spec)}
-          {optional && ", may stay empty"}
+          {optional && ", optional"}
         </small>
       </label>
       {value.kind === "ready" ? (

@@ -49,7 +49,7 @@ export function KerasLayers({ keras }: { keras: KerasInspection }): JSX.Element 
         <Fact name="saved by">{keras.version && `Keras ${keras.version}${keras.backend ? ` on ${keras.backend}` : ""}`}</Fact>
         <Fact name="saved at">{keras.saved_at}</Fact>
         <Fact name="contains">{[keras.architecture && "architecture", keras.weights && "weights"].filter(Boolean).join(" and ")}</Fact>
-        <Fact name="parameters">{parameters !== null && `${whole(parameters)}, ${whole(trainable ?? 0)} of them trainable`}</Fact>
+        <Fact name="parameters">{parameters !== null && `${whole(parameters)}, ${whole(trainable ?? 0)} trainable`}</Fact>
         <Fact name="optimizer">{optimizer?.class}</Fact>
       </Facts>
       {rows.length > 0 && <DataTable label="Layers" columns={COLUMNS} rows={rows} keyOf={(layer) => `${layer.index}`} />}

@@ -70,7 +70,7 @@ function Strips({ rows }: { rows: number[][] }): JSX.Element {
   return (
     <div class="strips">
       {rows.map((row, index) => (
-        <HeatStrip key={index} values={row} label={`Row ${index}: ${row.length} values from pale (least) to strong (largest)`} />
+        <HeatStrip key={index} values={row} label={`Row ${index}: ${row.length} values from pale (smallest) to strong (largest)`} />
       ))}
     </div>
   );
@@ -82,7 +82,7 @@ function Largest({ row, labels }: { row: number[]; labels: string[] }): JSX.Elem
   const most = Math.max(...row.map(Math.abs)) || 1;
   return (
     <table class="largest">
-      <caption>Largest of row 0</caption>
+      <caption>Largest in row 0</caption>
       <tbody>
         {order.slice(0, TOP).map(({ value, index }) => (
           <tr key={index}>

@@ -15,6 +15,7 @@ import { LitePart } from "./lite";
 import { HarmlessScan, Risks } from "./risks";
 import { Signatures } from "./signatures";
 import { Warnings } from "./warnings";
+import { WhereItRuns } from "./where_it_runs";
 
 export function Overview({ session }: ViewProps): JSX.Element {
   return (
@@ -22,6 +23,7 @@ export function Overview({ session }: ViewProps): JSX.Element {
       {(inspection) => (
         <div class="overview">
           <div class="stack">
+            <WhereItRuns session={session} />
             <Warnings inspection={inspection} session={session} />
             {!source.isStatic && <Risks session={session} />}
             <Signatures inspection={inspection} session={session} />

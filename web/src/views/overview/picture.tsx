@@ -30,8 +30,8 @@ export function Picture({ rows, width, height, channels }: PictureProps): JSX.El
   }, [rows]);
   return (
     <figure class="picture">
-      <canvas ref={canvas} width={width} height={height} role="img" aria-label={`The output as an image of ${width} by ${height}`} />
-      <figcaption class="soft">The first of the batch, its values stretched from black to white.</figcaption>
+      <canvas ref={canvas} width={width} height={height} role="img" aria-label={`The output as a ${width} × ${height} image`} />
+      <figcaption class="soft">The first in the batch, scaled from black to white.</figcaption>
     </figure>
   );
 }

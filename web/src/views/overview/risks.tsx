@@ -32,7 +32,7 @@ function Scan({ report, session }: { report: ScanReport; session: ModelSession }
   const loud = report.risks.filter(({ severity }) => severity !== "note");
   const quiet = report.risks.filter(({ severity }) => severity === "note");
   const card = (risk: Risk, index: number) => (
-    <FindingCard key={index} finding={findingOf(risk)} title="Findings of the scan" session={session} open={index === 0 && risk.severity !== "note"} />
+    <FindingCard key={index} finding={findingOf(risk)} title="Scan findings" session={session} open={index === 0 && risk.severity !== "note"} />
   );
   return (
     <section class="card stack" aria-labelledby="risks">

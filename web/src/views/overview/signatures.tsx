@@ -34,10 +34,10 @@ export function Signatures({ inspection, session }: SignaturesProps): JSX.Elemen
 
 /** The ends of a graph without signatures. */
 function Guessed({ inspection: { inputs, outputs } }: { inspection: Inspection }): JSX.Element {
-  if (outputs.length === 0) return <Empty>The model has no signature: it can be looked at, but not run by name.</Empty>;
+  if (outputs.length === 0) return <Empty>The model has no signatures: you can inspect it, but not run it by name.</Empty>;
   return (
     <article class="card stack">
-      <p class="soft">The graph names no signature. These are the nodes that nothing computes, and those that nothing reads.</p>
+      <p class="soft">The graph has no signatures. These are its input nodes, and the nodes that nothing reads.</p>
       <div class="ends">
         <Tensors title="Inputs" tensors={inputs} />
         <div class="tensors">

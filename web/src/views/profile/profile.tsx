@@ -82,7 +82,7 @@ function ProfileResult({ profile, session }: { profile: Profile; session: ModelS
           {milliseconds(profile.latency_ms)} for a batch of {whole(profile.batch)}
         </h2>
         <p class="soft">
-          {profile.runs} runs of {profile.signature}; {milliseconds(profile.processor_ms)} of processor time on{" "}
+          {profile.runs} runs of {profile.signature}; {milliseconds(profile.processor_ms)} of CPU time on{" "}
           {profile.threads} threads
         </p>
         <Parts parts={profile.parts_ms} total={profile.latency_ms} />

@@ -22,5 +22,5 @@ export function overlayOfProfile(profile: Profile): Overlay {
     nodes.set(node, (nodes.get(node) ?? 0) + ms);
     values.set(graph, nodes);
   }
-  return { title: "Time of a run", legend: [], values, unit: "ms" };
+  return { title: "Time per node", legend: [], values, unit: "ms" };
 }

@@ -32,7 +32,7 @@ export function ProfileTables({ profile, session }: ProfileTablesProps): JSX.Ele
   return (
     <section class="card stack" aria-label="Times">
       <div class="flow spread">
-        <div class="choice" role="group" aria-label="Times of">
+        <div class="choice" role="group" aria-label="Group times by">
           {(["nodes", "ops", "islands"] as const).map((name) => (
             <button key={name} type="button" aria-pressed={kind === name} onClick={() => setKind(name)}>
               {name}
@@ -82,8 +82,8 @@ function Nodes({ profile, filter, onShow }: NodesProps): JSX.Element {
     { title: "where", by: ({ where }) => String(where), cell: (row) => <Where node={row} /> },
     { title: "time", by: ({ ms }) => ms, cell: ({ ms }) => <Time ms={ms} most={most} />, number: true },
   ];
-  if (rows.length === 0) return <Empty>No node has a time of its own.</Empty>;
-  return <DataTable label="Times of nodes" columns={columns} rows={rows} sorted="time" keyOf={({ graph, node }) => `${graph} ${node}`} />;
+  if (rows.length === 0) return <Empty>No node was timed on its own.</Empty>;
+  return <DataTable label="Node times" columns={columns} rows={rows} sorted="time" keyOf={({ graph, node }) => `${graph} ${node}`} />;
 }
 
 function Where({ node: { where, reason } }: { node: ProfiledNode }): JSX.Element {
@@ -118,8 +118,8 @@ function Ops({ profile, filter }: { profile: Profile; filter: string }): JSX.Ele
     { title: "calls", by: ({ calls }) => calls, cell: ({ calls }) => whole(calls), number: true },
     { title: "time", by: ({ ms }) => ms, cell: ({ ms }) => <Time ms={ms} most={most} />, number: true },
   ];
-  if (rows.length === 0) return <Empty>No op passes the filter.</Empty>;
-  return <DataTable label="Times of ops" columns={columns} rows={rows} sorted="time" keyOf={({ op }) => op} />;
+  if (rows.length === 0) return <Empty>No ops match the filter.</Empty>;
+  return <DataTable label="Op times" columns={columns} rows={rows} sorted="time" keyOf={({ op }) => op} />;
 }
 
 function Islands({ profile, filter }: { profile: Profile; filter: string }): JSX.Element {
@@ -139,7 +139,7 @@ function Islands({ profile, filter }: { profile: Profile; filter: string }): JSX
     { title: "copies", by: (island) => island.copies_ms, cell: (island) => milliseconds(island.copies_ms), number: true },
     { title: "time", by: ({ ms }) => ms, cell: ({ ms }) => milliseconds(ms), number: true },
   ];
-  if (rows.length === 0) return <Empty>Nothing of the model runs in the engine.</Empty>;
+  if (rows.length === 0) return <Empty>No part of the model runs in the engine.</Empty>;
   return <DataTable label="Islands" columns={columns} rows={rows} sorted="time" keyOf={({ index }) => `${index}`} />;
 }
 

@@ -72,7 +72,7 @@ export function TensorName({ row, text, selected, onSelect }: TensorNameProps): 
 export function Peek({ model, row }: { model: string; row: TensorRow }): JSX.Element {
   return (
     <Request ask={() => source.tensor(model, row.key)} keys={[model, row.key]} what="Reading the values">
-      {(peek) => <PeekOfTensor peek={peek} />}
+      {(peek) => <PeekOfTensor peek={peek} npy={{ name: row.name, get: () => source.npy(model, row.key) }} />}
     </Request>
   );
 }

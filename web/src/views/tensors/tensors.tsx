@@ -8,16 +8,24 @@ import { Empty, Request } from "../../components/states";
 import type { ViewProps } from "../../shell/model_page";
 import { go, modelAddress } from "../../shell/router";
 import type { ModelSession } from "../../shell/session";
+import { source } from "../../shell/source";
 import { tensorRows, type TensorRow } from "./rows";
 import { TensorList } from "./tensor_list";
 import { TensorTree } from "./tensor_tree";
 
 export function Tensors({ session, query }: ViewProps): JSX.Element {
   return (
-    <Request ask={session.inspection} keys={[session]} what="Reading the list of tensors">
-      {(inspection) => <Stored session={session} rows={tensorRows(inspection)} selected={query.get("key")} />}
+    <Request ask={() => rowsOf(session)} keys={[session]} what="Reading the list of tensors">
+      {(rows) => <Stored session={session} rows={rows} selected={query.get("key")} />}
     </Request>
   );
+}
+
+/** Tensors of a checkpoint with their variables; of other formats, what the server lists. */
+async function rowsOf(session: ModelSession): Promise<TensorRow[]> {
+  const inspection = await session.inspection();
+  if (source.isStatic || inspection.checkpoint.length > 0) return tensorRows(inspection);
+  return (await source.tensors(session.id)).map((row) => ({ ...row, name: row.key }));
 }
 
 interface StoredProps {
@@ -39,7 +47,7 @@ function Stored({ session, rows, selected }: StoredProps): JSX.Element {
   const [asTree, setAsTree] = useState(false);
   const shown = useMemo(() => rows.filter((row) => passes(`${row.name} ${row.key} ${row.dtype}`, filter)), [rows, filter]);
   if (rows.length === 0) {
-    return <Empty>The model stores no tensors beside its graph: its weights, if it has some, are constants of the graph.</Empty>;
+    return <Empty>{source.isStatic ? "This page does not list tensors; open the model with `tfport ui`." : "The model has no weights."}</Empty>;
   }
   const size = shown.reduce((sum, row) => sum + (row.bytes ?? 0), 0);
   const props: TensorListProps = {
@@ -66,7 +74,7 @@ function Stored({ session, rows, selected }: StoredProps): JSX.Element {
           <Filter label="Filter tensors" value={filter} onChange={setFilter} />
         </div>
       </div>
-      {shown.length === 0 ? <Empty>No tensor passes the filter.</Empty> : asTree ? <TensorTree {...props} /> : <TensorList {...props} />}
+      {shown.length === 0 ? <Empty>No tensors match the filter.</Empty> : asTree ? <TensorTree {...props} /> : <TensorList {...props} />}
     </section>
   );
 }

@@ -56,8 +56,8 @@ function Cards({ details, session }: CardsProps): JSX.Element {
   const more = details.length - MOST_FINDINGS;
   return (
     <>
-      {details.slice(0, MOST_FINDINGS).map(({ finding, target }, index) => (
-        <FindingCard key={index} finding={finding} title={`Findings on ${target}`} session={session} open={index === 0} />
+      {details.slice(0, MOST_FINDINGS).map(({ finding, target, device }, index) => (
+        <FindingCard key={index} finding={finding} title={`Findings on ${target}`} session={session} at={{ target, device }} open={index === 0} />
       ))}
       {more > 0 && <p class="soft">{more} more: check this release to see them all.</p>}
     </>

@@ -34,7 +34,7 @@ function Result({ result, others, session }: ResultProps): JSX.Element {
   const loud = findings.filter(({ severity }) => severity !== "note");
   const quiet = findings.filter(({ severity }) => severity === "note");
   const card = (finding: Finding, index: number) => (
-    <FindingCard key={index} finding={finding} title={`Findings on ${result.target}`} session={session} also={alsoOn(finding, result.target, others)} open={index === 0 && finding.severity !== "note"} />
+    <FindingCard key={index} finding={finding} title={`Findings on ${result.target}`} session={session} at={result} also={alsoOn(finding, result.target, others)} open={index === 0 && finding.severity !== "note"} />
   );
   return (
     <section class="result stack" aria-label={`Result for ${result.target}, ${result.device}, loaded by ${result.loaders.join(" and ")}`}>
@@ -65,7 +65,7 @@ function Result({ result, others, session }: ResultProps): JSX.Element {
           <a href={modelAddress(session.id, "fix", { target: result.target })}>Rewrite it for this target</a>
         )}
       </div>
-      {findings.length === 0 && <p class="soft">Nothing was found that would stop it.</p>}
+      {findings.length === 0 && <p class="soft">Found nothing that would stop it.</p>}
       {loud.map(card)}
       {quiet.length > 0 && (
         <details>
@@ -80,7 +80,8 @@ function Result({ result, others, session }: ResultProps): JSX.Element {
 function showAll(result: CheckResult, findings: Finding[], session: ModelSession): void {
   session.overlay.value = overlayOf(findings, `Findings on ${result.target}`);
   const first = findings.flatMap(({ all_nodes: nodes = [] }) => nodes)[0];
-  go(modelAddress(session.id, "graph", first ? { graph: first.graph } : {}));
+  const place = { target: result.target, ...(result.device === "gpu" ? { device: "gpu" } : {}) };
+  go(modelAddress(session.id, "graph", first ? { ...place, graph: first.graph, node: first.node } : place));
 }
 
 /** The other targets that have the same finding. */

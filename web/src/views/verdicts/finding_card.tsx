@@ -8,7 +8,7 @@ import { Name, printable, Sentence } from "../../components/text";
 import { go, modelAddress } from "../../shell/router";
 import type { ModelSession } from "../../shell/session";
 import { source } from "../../shell/source";
-import { overlayOf } from "./overlay_of_findings";
+import { findingKey, overlayOf } from "./overlay_of_findings";
 
 const MOST_NODES = 4;
 const MARKS = { error: ["✕", "bad"], warning: ["!", "warn"], note: ["i", "soft"] } as const;
@@ -18,13 +18,15 @@ interface FindingCardProps {
   /** What the colors of the graph are called while they show it. */
   title: string;
   session: ModelSession;
+  /** Where it is found, for the address of its nodes; a finding of a scan has none. */
+  at?: { target: string; device: string };
   /** Other targets that have it too. */
   also?: string[];
   /** Whether all of it is shown at first. */
   open?: boolean;
 }
 
-export function FindingCard({ finding, title, session, also = [], open = false }: FindingCardProps): JSX.Element {
+export function FindingCard({ finding, title, session, at, also = [], open = false }: FindingCardProps): JSX.Element {
   const [glyph, tone] = MARKS[finding.severity] ?? MARKS.error;
   return (
     <details class={`finding ${finding.severity}`} open={open}>
@@ -47,10 +49,10 @@ export function FindingCard({ finding, title, session, also = [], open = false }
           <div>
             <dt>the runtime says</dt>
             <dd class="says">
-              <pre tabIndex={0} aria-label="Text of the runtime">
+              <pre tabIndex={0} aria-label="The runtime's message">
                 {printable(finding.tensorflow_says)}
               </pre>
-              <CopyButton text={finding.tensorflow_says} label="Copy the text of the runtime" />
+              <CopyButton text={finding.tensorflow_says} label="Copy the runtime's message" />
             </dd>
           </div>
         )}
@@ -68,7 +70,7 @@ export function FindingCard({ finding, title, session, also = [], open = false }
             </dd>
           </div>
         )}
-        <Where finding={finding} title={title} session={session} />
+        <Where finding={finding} title={title} session={session} at={at} />
       </dl>
       {also.length > 0 && <p class="soft">Also on {also.join(", ")}</p>}
     </details>
@@ -87,20 +89,29 @@ function Row({ name, text }: { name: string; text: string | null }): JSX.Element
   );
 }
 
-function Where({ finding, title, session }: Pick<FindingCardProps, "finding" | "title" | "session">): JSX.Element | null {
+type WhereProps = Pick<FindingCardProps, "finding" | "title" | "session"> & { at: FindingCardProps["at"] | undefined };
+
+/** The query of the graph that shows a finding. */
+export function placeOf(finding: Finding, at: { target: string; device: string }): Record<string, string> {
+  return { target: at.target, ...(at.device === "gpu" ? { device: at.device } : {}), finding: findingKey(finding) };
+}
+
+function Where({ finding, title, session, at }: WhereProps): JSX.Element | null {
   if (finding.nodes.length === 0) return null;
   const [first] = finding.all_nodes ?? [];
   const show = () => {
     session.overlay.value = overlayOf([finding], title);
-    if (first) go(modelAddress(session.id, "graph", { graph: first.graph, node: first.node }));
+    if (first) go(modelAddress(session.id, "graph", { ...(at ? placeOf(finding, at) : {}), graph: first.graph, node: first.node }));
   };
-  const more = finding.count - MOST_NODES;
+  const shown = finding.nodes.slice(0, MOST_NODES);
+  const number = finding.all_nodes?.length ?? finding.count;
+  const more = number - shown.length;
   return (
     <div>
       <dt>where</dt>
       <dd>
         <span class="nodes">
-          {finding.nodes.slice(0, MOST_NODES).map(({ node, function: name }, index) => (
+          {shown.map(({ node, function: name }, index) => (
             <span key={index}>
               <code>
                 <Name text={node} longest={100} />
@@ -112,7 +123,7 @@ function Where({ finding, title, session }: Pick<FindingCardProps, "finding" | "
         </span>
         {first && source.tabs().includes("graph") && (
           <button type="button" class="show-nodes" onClick={show}>
-            Show {finding.count === 1 ? "the node" : count(finding.count, "node")} in the graph
+            Show {number === 1 ? "the node" : count(number, "node")} in the graph
           </button>
         )}
       </dd>

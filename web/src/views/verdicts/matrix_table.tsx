@@ -1,7 +1,7 @@
 /** The releases as columns, the verdict and its causes as rows of bars. */
 
 import type { JSX } from "preact";
-import { useMemo, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { MatrixStrip } from "../../api/reports";
 import { Name } from "../../components/text";
 import { OUTCOMES } from "../../components/verdict";
@@ -21,9 +21,11 @@ export function MatrixTable({ strip, chosen, onChoose }: MatrixTableProps): JSX.
   const rows = useMemo(() => rowsOf(strip), [strip]);
   const minors = useMemo(() => minorsOf(strip), [strip]);
   const widths = minors.flatMap(({ releases }) => releases.map(() => 1 / releases.length));
+  const scroll = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => showGreen(scroll.current), [strip]);
   const shown = all ? rows : rows.slice(0, MOST_ROWS + 1);
   return (
-    <div class="table-scroll matrix-scroll" tabIndex={0} role="region" aria-label={`Releases of ${strip.package}`}>
+    <div ref={scroll} class="table-scroll matrix-scroll" tabIndex={0} role="region" aria-label={`Releases of ${strip.package}`}>
       <table class="matrix" style={{ "--minors": minors.length }}>
         <colgroup>
           <col class="label" />
@@ -45,6 +47,13 @@ export function MatrixTable({ strip, chosen, onChoose }: MatrixTableProps): JSX.
       )}
     </div>
   );
+}
+
+/** Where the table is wider than the window: the newest releases that run the model come into view first. */
+function showGreen(scroll: HTMLElement | null): void {
+  const cells = scroll?.querySelectorAll<HTMLElement>(".verdict td:has(.bar.runs)") ?? [];
+  const last = cells[cells.length - 1];
+  if (scroll && last) scroll.scrollLeft = Math.max(0, last.offsetLeft + last.offsetWidth - scroll.clientWidth);
 }
 
 function Head({ minors }: { minors: ReturnType<typeof minorsOf> }): JSX.Element {

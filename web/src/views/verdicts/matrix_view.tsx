@@ -1,36 +1,43 @@
 /** Where the model runs, over all releases. */
 
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import type { Matrix, MatrixStrip } from "../../api/reports";
 import { shortened } from "../../components/text";
 import { OUTCOMES, type Outcome } from "../../components/verdict";
+import { changeQuery, setParameter } from "../../shell/router";
 import type { ModelSession } from "../../shell/session";
 import { BarDetails } from "./bar_details";
 import { MatrixTable } from "./matrix_table";
-import { rangeOf, wordsOf, type ChosenBar } from "./strips";
+import { findingKey } from "./overlay_of_findings";
+import { rangeOf, rowsOf, wordsOf, type ChosenBar } from "./strips";
 
 interface MatrixViewProps {
   matrix: Matrix;
   session: ModelSession;
+  query: URLSearchParams;
   onCheck: (target: string) => void;
 }
 
-export function MatrixView({ matrix, session, onCheck }: MatrixViewProps): JSX.Element {
-  const [index, setIndex] = useState(0);
-  const [bar, setBar] = useState<ChosenBar | null>(null);
+export function MatrixView({ matrix, session, query, onCheck }: MatrixViewProps): JSX.Element {
+  const index = Number(query.get("strip") ?? 0);
+  const [release, cause] = [query.get("release"), query.get("cause")];
   const strip = matrix.strips[index];
-  const choose = (next: number) => {
-    setIndex(next);
-    setBar(null);
-  };
+  const bar = useMemo(() => (strip && release !== null ? barAt(strip, release, cause) : null), [strip, release, cause]);
+  const place = (strip: number, chosen: ChosenBar | null) =>
+    changeQuery((next) => {
+      setParameter(next, "strip", strip ? String(strip) : null);
+      setParameter(next, "release", chosen && chosen.bar.first);
+      setParameter(next, "cause", chosen?.cause ? findingKey(chosen.cause) : null);
+    }, true);
+  const setBar = (chosen: ChosenBar | null) => place(index, chosen);
   return (
     <section class="card stack" aria-labelledby="matrix">
       <div class="flow spread">
         <h2 id="matrix">Where it runs</h2>
         <Legend />
       </div>
-      <Headlines matrix={matrix} index={index} onChoose={choose} />
+      <Headlines matrix={matrix} index={index} onChoose={(next) => place(next, null)} />
       {strip && <MatrixTable key={index} strip={strip} chosen={bar} onChoose={setBar} />}
       {bar && strip && (
         <BarDetails
@@ -45,6 +52,13 @@ export function MatrixView({ matrix, session, onCheck }: MatrixViewProps): JSX.E
       )}
     </section>
   );
+}
+
+/** The bar that the address names by its first release and its cause. */
+function barAt(strip: MatrixStrip, release: string, cause: string | null): ChosenBar | null {
+  const row = rowsOf(strip).find((row) => (row.cause ? findingKey(row.cause) : null) === cause);
+  const bar = row?.bars.find(({ first, outcome }) => first === release && outcome);
+  return row && bar ? { cause: row.cause, bar } : null;
 }
 
 interface HeadlinesProps {

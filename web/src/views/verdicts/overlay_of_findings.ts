@@ -22,6 +22,11 @@ export function overlayOf(findings: readonly Finding[], title: string): Overlay 
   return { title, legend, tones };
 }
 
+/** What identifies a finding in an address. */
+export function findingKey({ code, op, attr }: Pick<Finding, "code" | "op" | "attr">): string {
+  return [code, op, attr].filter(Boolean).join(" ");
+}
+
 function labelOf({ code, op, attr }: Finding): string {
   return [code, [op, attr].filter(Boolean).join(".")].filter(Boolean).join(" ");
 }

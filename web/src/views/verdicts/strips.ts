@@ -28,10 +28,10 @@ export function wordsOf(strip: MatrixStrip, matrix: Matrix): string {
   return [strip.package, strip.device.toUpperCase(), loader && `${loader} loader`, signatures].filter(Boolean).join(", ");
 }
 
-/** The rows of a strip: the verdict, then each cause from the first release that has it. */
+/** The rows of a strip: the verdict, then each cause; those of the newest releases first, as in the command. */
 export function rowsOf(strip: MatrixStrip): MatrixRow[] {
   const causes = new Map<string, MatrixCause>();
-  for (const { causes: here } of strip.releases) for (const cause of here) causes.set(keyOf(cause), cause);
+  for (const { causes: here } of [...strip.releases].reverse()) for (const cause of here) causes.set(keyOf(cause), cause);
   const verdicts = barsOf(strip, ({ verdict, stage }) => outcomeOf(verdict, stage));
   const rows = [...causes.values()].map((cause) => ({
     cause,

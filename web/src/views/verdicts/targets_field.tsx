@@ -5,17 +5,18 @@ import { Combobox } from "../../components/combobox";
 import { source } from "../../shell/source";
 
 interface TargetsFieldProps {
+  model: string;
   targets: string[];
   onChange: (targets: string[]) => void;
 }
 
-export function TargetsField({ targets, onChange }: TargetsFieldProps): JSX.Element {
+export function TargetsField({ model, targets, onChange }: TargetsFieldProps): JSX.Element {
   return (
     <div class="targets-field">
       <Combobox
         label="Targets"
         placeholder="tensorflow==2.8.4"
-        suggest={suggestTargets}
+        suggest={(prefix) => suggestTargets(prefix, model)}
         onChoose={(target) => !targets.includes(target) && onChange([...targets, target])}
         isSearch
       />
@@ -36,6 +37,6 @@ export function TargetsField({ targets, onChange }: TargetsFieldProps): JSX.Elem
 }
 
 /** Suggestions of the server for the start of a target. */
-export async function suggestTargets(prefix: string): Promise<{ value: string; note: string }[]> {
-  return (await source.targets(prefix)).map(({ requirement, note, kind }) => ({ value: requirement, note: note || kind }));
+export async function suggestTargets(prefix: string, model: string): Promise<{ value: string; note: string }[]> {
+  return (await source.targets(prefix, model)).map(({ requirement, note, kind }) => ({ value: requirement, note: note || kind }));
 }

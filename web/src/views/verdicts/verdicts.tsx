@@ -3,7 +3,7 @@
 import type { JSX } from "preact";
 import { Request } from "../../components/states";
 import type { ViewProps } from "../../shell/model_page";
-import { go } from "../../shell/router";
+import { changeQuery, setParameter } from "../../shell/router";
 import { embedded, source } from "../../shell/source";
 import { CheckResults } from "./check_results";
 import { MatrixView } from "./matrix_view";
@@ -12,11 +12,12 @@ import { TargetsField } from "./targets_field";
 export function Verdicts({ session, query }: ViewProps): JSX.Element {
   const targets = query.getAll("target");
   const device = query.get("device") === "gpu" ? "gpu" : "cpu";
-  const choose = (nextTargets: string[], nextDevice: string) => {
-    const next = new URLSearchParams(nextTargets.map((target) => ["target", target]));
-    if (nextDevice === "gpu") next.set("device", "gpu");
-    go(`#/model/${encodeURIComponent(session.id)}/verdicts?${next}`, true);
-  };
+  const choose = (nextTargets: string[], nextDevice: string) =>
+    changeQuery((next) => {
+      next.delete("target");
+      for (const target of nextTargets) next.append("target", target);
+      setParameter(next, "device", nextDevice === "gpu" ? "gpu" : null);
+    }, true);
   const hasMatrix = !embedded || embedded.documents.matrix;
   const hasCheck = !embedded || embedded.documents.check;
   return (
@@ -26,14 +27,14 @@ export function Verdicts({ session, query }: ViewProps): JSX.Element {
           <h2 id="check">{source.isStatic ? "Checked" : "Check targets"}</h2>
           {!source.isStatic && (
             <div class="flow check-form">
-              <TargetsField targets={targets} onChange={(next) => choose(next, device)} />
+              <TargetsField model={session.id} targets={targets} onChange={(next) => choose(next, device)} />
               <Device device={device} onChange={(next) => choose(targets, next)} />
             </div>
           )}
           {targets.length === 0 && !source.isStatic ? (
             <p class="soft">
-              Name releases as for pip, such as <code>tensorflow==1.15.5</code>, <code>tensorflow-serving==2.8</code>,{" "}
-              <code>keras==3.4</code>, <code>tflite-runtime==2.14</code> or <code>tfport</code>; two stand side by side.
+              Name a release as for pip, such as <code>tensorflow==1.15.5</code>, or in short: <code>tf 1.15</code>,{" "}
+              <code>serving 2.8</code>, <code>keras 3.4</code>; two are shown side by side.
             </p>
           ) : (
             <Request
@@ -53,7 +54,7 @@ export function Verdicts({ session, query }: ViewProps): JSX.Element {
       {hasMatrix && (
         <Request ask={session.matrix} keys={[session]} what="Checking all releases">
           {(matrix) => (
-            <MatrixView matrix={matrix} session={session} onCheck={(target) => choose([...targets.filter((other) => other !== target), target].slice(-3), device)} />
+            <MatrixView matrix={matrix} session={session} query={query} onCheck={(target) => choose([...targets.filter((other) => other !== target), target].slice(-3), device)} />
           )}
         </Request>
       )}

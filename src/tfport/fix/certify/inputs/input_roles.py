@@ -1,7 +1,8 @@
 """The role of an input, if its dtype and shape are not enough to generate useful values.
 
 A string may be an Example, an image, a line of CSV or a number as text, also in base64; the nodes that
-read it tell which. A number may be the `keep_prob` or the `rate` of dropout, which is off in inference.
+read it tell which. A number may be the `keep_prob` or the `rate` of dropout, which is off in inference; so is
+a bool that chooses a branch with random numbers.
 Three inputs may form a sparse tensor, two a ragged one; the signature tells, or the structure that
 the exporting program recorded for each function, or the sparse ops that read them.
 """
@@ -15,11 +16,14 @@ from typing import TYPE_CHECKING
 from tfport.fix.certify.inputs.examples import SequenceFeatures, WantedFeature, sequences_by, wanted_by
 from tfport.fix.certify.inputs.input_uses import index_limit
 from tfport.formats.proto import saved_model_pb2 as pb
-from tfport.graph.dtypes import STRING, DType
+from tfport.graph.dtypes import BOOL, STRING, DType
 from tfport.graph.graph import ARG, Function, Node, Value
 from tfport.graph.model import Model, Signature, TensorSpec
+from tfport.graph.op_facts.kinds import SWITCHES
+from tfport.graph.reach import needed_by
 from tfport.graph.shapes import UNKNOWN, Shape
 from tfport.graph.value_readers import Reading, pass_through_outputs, readings
+from tfport.runtime.program import DRAWS
 from tfport.startup.dataclass import dataclass, field
 
 if TYPE_CHECKING:
@@ -58,7 +62,7 @@ class Role:
     base64: bool = False
     """Whether strings are decoded from web-safe base64 first."""
     dropout_off: float | None = None
-    """For the `keep_prob` or `rate` of dropout: the value that keeps everything."""
+    """For what turns dropout on: the `keep_prob` or `rate` that keeps everything, or false."""
     limit: int | None = None
     """For indices: the number of rows of the smallest table that they select from."""
     is_sorted: bool = False
@@ -130,6 +134,8 @@ def _infer(model: Model, spec: TensorSpec, role: Role) -> None:
         role.is_sorted |= op.startswith(SEGMENTS) and reading.argument == "segment_ids"
         if spec.dtype.is_floating and role.dropout_off is None:
             role.dropout_off = _dropout_off(reading)
+        elif spec.dtype == BOOL and _is_true_for_random(reading):
+            role.dropout_off = False
         if spec.dtype == STRING:
             features.update({feature.key: feature for feature in wanted_by(reading) or ()})
             role.csv = role.csv or csv_fields(reading)
@@ -153,6 +159,15 @@ def _dropout_off(reading: Reading) -> float | None:
     if node.op in ("Add", "AddV2"):
         return 1.0
     return 0.0 if node.op == "GreaterEqual" and index == 1 else None
+
+
+def _is_true_for_random(reading: Reading) -> bool:
+    """Whether a predicate chooses a branch with random numbers where it is true."""
+    switch = reading.node
+    if switch.op not in SWITCHES or reading.index != 1:
+        return False
+    branch = needed_by(node for node in switch.graph if node.op in DRAWS)
+    return any(user in branch for user in switch.output(1).uses)
 
 
 def _is_uniform(node: Node) -> bool:

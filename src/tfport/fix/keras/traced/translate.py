@@ -180,7 +180,7 @@ class Translation(TracedValues):
         if len(others) != 1 or len(masks) > 1:
             raise CannotRun(
                 f"layer `{region.layer.name}` ({region.layer.class_name}): it is called with "
-                f"{len(others)} tensors, and which is which is not in the file"
+                f"{len(others)} tensors, but the file does not say which is which"
             )
         return [self.tensor(others[0])], {"mask": self.tensor(masks[0])} if masks else {}
 

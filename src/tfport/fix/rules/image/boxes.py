@@ -116,7 +116,7 @@ def filled_with_zeros(op: RuleBuilder, n: Node) -> Replacement:
     """ImageProjectiveTransformV2 fills with zeros."""
     if n.attrs["fill_mode"] != "CONSTANT":
         return refuse(
-            f"releases with ImageProjectiveTransformV2 alone fill otherwise by {n.attrs['fill_mode']}"
+            f"releases that have only ImageProjectiveTransformV2 fill differently with {n.attrs['fill_mode']}"
         )
     if (known := op.array(n.inputs[3])) is None or known != 0:
         return refuse(f"fill_value is {'not constant' if known is None else known}")

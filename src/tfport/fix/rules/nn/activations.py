@@ -65,7 +65,7 @@ def softplus_as_logarithm(op: RuleBuilder, n: Node) -> Replacement:
 
 @rule("Softmax LogSoftmax", keeps=EXACT)
 def row_by_row(op: RuleBuilder, n: Node) -> Replacement:
-    """The tensor is reshaped to a matrix, as the op works on each row independently."""
+    """The tensor is reshaped to a matrix, because the op works on each row independently."""
     (x,) = n.inputs
     sizes = Sizes(op)
     if (dims := op.shape(x)) is None or len(dims) == 2:

@@ -56,7 +56,7 @@ def without_unused_averages(op: RuleBuilder, n: Node) -> Replacement:
 
 @rule("FusedBatchNormV2 FusedBatchNormV3", keeps=EXACT)
 def normalized_in_float32(op: RuleBuilder, n: Node) -> Replacement:
-    """Short floats are cast to float32, normalized and cast back, as the kernels do."""
+    """Short floats are cast to float32, normalized and cast back, just as the kernels do."""
     dtype = n.attrs["T"]
     if dtype == FLOAT32 or n.attrs["U"] != FLOAT32:
         return refuse(f"its input is {dtype} and its statistics are {n.attrs['U']}")
@@ -67,7 +67,7 @@ def normalized_in_float32(op: RuleBuilder, n: Node) -> Replacement:
 
 @rule("FusedBatchNormV3", keeps=EXACT)
 def normalized_in_two_dimensions(op: RuleBuilder, n: Node) -> Replacement:
-    """Depth and rows are merged into one axis, as statistics are per channel."""
+    """Depth and rows are merged into one axis, because statistics are per channel."""
     layout = n.attrs["data_format"]
     if layout not in FLAT:
         return refuse(f"its data_format is {layout}")

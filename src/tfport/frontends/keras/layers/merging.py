@@ -99,5 +99,7 @@ def _multiplies_matrices(b: LayerBuilder) -> bool:
 
 def _batched_matrices(b: LayerBuilder, x: LayerTensor, y: LayerTensor, axes: Sequence[int]) -> LayerTensor:
     if x.rank != y.rank:
-        raise b.refuse(f"it multiplies tensors of the ranks {x.rank} and {y.rank}, as Keras 2.2 does not")
+        raise b.refuse(
+            f"it multiplies tensors of the ranks {x.rank} and {y.rank}, which Keras 2.2 does not do"
+        )
     return batch_matmul(b, x, y, adj_x=axes[0] != x.rank - 1, adj_y=axes[1] == y.rank - 1)

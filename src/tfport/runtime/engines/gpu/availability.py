@@ -10,13 +10,14 @@ from typing import Any
 
 import onnxruntime as ort
 
+from tfport.extras import install_command
 from tfport.runtime.engines.gpu.device_name import CUDA, TENSORRT, DeviceName
 from tfport.runtime.engines.gpu.nvml import Driver, NvmlError, read_driver
 from tfport.runtime.engines.session_settings import ONLY_FATAL
 from tfport.startup.dataclass import dataclass
 
 PROVIDERS = {CUDA: "CUDAExecutionProvider", TENSORRT: "TensorrtExecutionProvider"}
-INSTALL = "pip install 'tfport[cuda]'"
+INSTALL = install_command("cuda")
 REMEDIES = {CUDA: INSTALL, TENSORRT: "install TensorRT 10, with its libraries on LD_LIBRARY_PATH"}
 GPU_PACKAGE, CPU_PACKAGE = "onnxruntime-gpu", "onnxruntime"
 VISIBLE = "CUDA_VISIBLE_DEVICES"
@@ -130,7 +131,8 @@ def _packages_problem() -> str:
         return f"{_package()} computes on the CPU only: {INSTALL}"
     if cpu:
         return (
-            f"{CPU_PACKAGE} {cpu} has overwritten the files of {GPU_PACKAGE} {gpu}, as both are one module: "
+            f"{CPU_PACKAGE} {cpu} has overwritten the files of {GPU_PACKAGE} {gpu}, because both are "
+            "the same module: "
             f"pip uninstall -y {CPU_PACKAGE} {GPU_PACKAGE} && pip install --no-deps {GPU_PACKAGE}=={gpu}"
         )
     return f"{GPU_PACKAGE} {gpu} was built without CUDA"

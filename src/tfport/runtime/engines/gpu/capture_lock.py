@@ -45,8 +45,15 @@ class CaptureLock:
 
     @contextmanager
     def capturing(self) -> Iterator[None]:
-        """Wait until nothing runs; what wants to run waits meanwhile."""
+        """Wait until nothing else runs; what wants to run waits meanwhile.
+
+        A thread may capture in the middle of what it runs: others may capture before it goes on.
+        """
+        depth = getattr(self._depth, "value", 0)
         with self._changed:
+            if depth:
+                self._running -= 1
+                self._changed.notify_all()
             self._waiting += 1
             while self._captures or self._running:
                 self._changed.wait()
@@ -56,9 +63,11 @@ class CaptureLock:
         try:
             yield
         finally:
-            self._depth.value = 0
+            self._depth.value = depth
             with self._changed:
                 self._captures = False
+                if depth:
+                    self._running += 1
                 self._changed.notify_all()
 
 

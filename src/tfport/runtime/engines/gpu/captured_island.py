@@ -184,9 +184,7 @@ class CudaGraph:
                 self._fill(arrays)
                 self._stream.wait()
                 self._bound.run()
-            with GPU_LOCK.capturing():
-                self._stream.wait()
-                self._replay = self._stream.record(self._bound.begin)
+            self._replay = self._stream.record(self._bound.begin)
         except Exception as error:  # ONNX Runtime raises many exception classes
             raise run_error(error, "the GPU") from None
 

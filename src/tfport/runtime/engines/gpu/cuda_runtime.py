@@ -181,7 +181,7 @@ class HostCopies:
 
 
 copy_at_once = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)(
-    ("memmove", ctypes.PyDLL(None))
+    ctypes.cast(ctypes.memmove, ctypes.c_void_p).value or 0  # of Python itself, on every system
 )
 """Copy on the host: to an address, from an address, so many bytes; keeps Python's lock."""
 

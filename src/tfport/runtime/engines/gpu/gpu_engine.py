@@ -117,7 +117,8 @@ class GpuEngine(Engine):
         return self._on_cpu if any(map(is_refused, nodes)) else self
 
     def has_kernel(self, node: OnnxNode) -> bool:
-        return self._kernels.has(node)
+        with GPU_LOCK.running():  # it may make a session
+            return self._kernels.has(node)
 
     def compile(
         self,
@@ -252,6 +253,9 @@ OF_TYPE = {
 """By type: ops whose kernels for it compute with the precision or the range of another type, or start from a
 finite number."""
 
+OF_INTEGERS = frozenset(["QLinearConv", "QLinearMatMul"])
+"""Products that CUDA has no kernels for: in its session, what they read and write would be copied each time,
+and quantized networks took twice as long as on the CPU."""
 ENDLESS = frozenset(["max", "min", "mul"])
 """Reductions of Scatter whose kernels wait until a number equals itself: with NaN, the GPU never ends."""
 
@@ -263,7 +267,7 @@ def is_refused(node: OnnxNode) -> bool:
     """
     if node.general is not None:
         return any(map(is_refused, nodes_of(node.general)))
-    if node.op in DIFFERENT or any(map(reads_by_index, node.programs)):
+    if node.op in DIFFERENT or node.op in OF_INTEGERS or any(map(reads_by_index, node.programs)):
         return True
     if any(is_refused(inner) for program in node.programs for inner in nodes_of(program)):
         return True

@@ -16,7 +16,6 @@ from tfport.runtime.engines.gpu.capture_lock import GPU_LOCK
 from tfport.runtime.engines.gpu.device_array import DeviceArray
 from tfport.runtime.engines.gpu.pinned_memory import LargeUploads
 from tfport.runtime.engines.onnx_runtime import run_error, stoppable
-from tfport.runtime.profile.recorder import current_recorder
 from tfport.runtime.program import ONNX_TYPES
 
 NO_GRAPH = {"gpu_graph_id": "-1"}
@@ -131,11 +130,10 @@ class GpuIsland:
         options = None if scope is None else scope.stop.handle(ort.RunOptions, stoppable)
         if self._captures:
             options = _with_entries(NO_GRAPH, options)
-        recorder = current_recorder()
         try:
+            # it waits for its stream; the whole device must not be waited for, as cuDNN captures something
+            # of its own while another thread prepares kernels
             self.session.run_with_iobinding(binding, options)
-            if recorder is not None:
-                binding.synchronize_outputs()
         except Exception as error:  # ONNX Runtime raises many exception classes
             if scope is not None:
                 scope.stop.check()

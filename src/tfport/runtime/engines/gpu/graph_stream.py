@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from tfport.errors import Error
+from tfport.runtime.engines.gpu.capture_lock import GPU_LOCK
 from tfport.runtime.engines.gpu.cuda_runtime import ANY_CODE, CudaCopies, CudaRuntime, address_of
 
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ class GraphStream(Protocol):
     def record(self, run: Callable[[], None]) -> Callable[[], None]:
         """The function that begins what `run` begins, without the host's part in it.
 
-        `run` has been called before, so that memory and kernels are there.
+        `run` has been called before, so that memory and kernels are there. No other thread uses the device
+        meanwhile (`capture_lock`).
         """
         ...
 
@@ -68,6 +70,10 @@ class CudaGraphStream:
         self.address = self._stream.value or 0
 
     def record(self, run: Callable[[], None]) -> Callable[[], None]:
+        with GPU_LOCK.capturing():
+            return self._captured(run)
+
+    def _captured(self, run: Callable[[], None]) -> Callable[[], None]:
         graph, executable = ctypes.c_void_p(), ctypes.c_void_p()
         self.wait()
         self._cuda.call("cudaStreamBeginCapture", self._stream, RELAXED)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import importlib.util
 import os
 import threading
 import time
@@ -17,7 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfport.errors import Error
+from tfport.extras import is_installed, missing
 from tfport.formats.proto import onnx_pb2 as pb
+from tfport.operating_system import processors
 from tfport.runtime.bounds.run_scope import current_scope
 from tfport.runtime.engines.engine import NO_HINTS, Compiled, Engine, EngineFailed, IslandHints
 from tfport.runtime.engines.litert.lite_scribe import LiteScribe
@@ -43,8 +44,8 @@ class LiteRt(Engine):
     form = IslandForm()
 
     def __init__(self, threads: int) -> None:
-        if importlib.util.find_spec(PACKAGE) is None:
-            raise Error("LiteRT is not installed: pip install 'tfport[litert]'")
+        if not is_installed(PACKAGE):
+            raise missing(PACKAGE, "the engine litert")
         self.threads = threads
 
     def takes(self, node: OnnxNode) -> bool:
@@ -98,7 +99,7 @@ class Interpreters:
         _announced()
         self._create = functools.partial(_interpreter, content, threads)
         self._idle = [self._create()]
-        self._free = threading.Semaphore(max(1, len(os.sched_getaffinity(0)) // threads))
+        self._free = threading.Semaphore(max(1, processors() // threads))
 
     @contextlib.contextmanager
     def one(self) -> Iterator[Any]:

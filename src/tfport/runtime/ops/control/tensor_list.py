@@ -9,6 +9,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.graph.dtypes import DType
+from tfport.runtime.bounds.run_scope import reserve_memory
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 POINTER = 8
 """Bytes per element of a Python list."""
+VIEW = 192
+"""Bytes of an array without its elements."""
 
 
 class TensorList:
@@ -86,6 +89,7 @@ class TensorList:
             items = [blank if item is None else item for item in items]
             if not items:
                 return np.zeros((0, *blank.shape), blank.dtype)
+        reserve_memory(len(items) * items[0].nbytes, len(items) * VIEW)
         return np.stack(items)
 
     def zeros(self, shape: Dims | None, what: str) -> NDArray[Any]:

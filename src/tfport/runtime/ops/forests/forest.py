@@ -1,12 +1,13 @@
 """A forest that answers: which leaf each example reaches in each tree, and what the leaves say together.
 
-All trees go down one level at a time, for all rows: a few NumPy calls per level. Sums are those of
+For few rows, all trees go down one level at a time: a few NumPy calls per level. A forest that has many to
+answer gets a model of ONNX Runtime (`tree_sums`), which takes longer to make than to run. Sums are those of
 Yggdrasil's engines, in float32 and in the order of the trees, so answers are equal to the last bits.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,9 +27,16 @@ from tfport.formats.yggdrasil.records import (
 from tfport.runtime.ops.forests.condition_columns import MOST_TABLE, ConditionColumns
 from tfport.runtime.ops.forests.forest_inputs import FeaturePositions, ForestInputs
 
+if TYPE_CHECKING:
+    from tfport.runtime.ops.forests.tree_sums import TreeSums
+
+MULTINOMIAL = "MULTINOMIAL_LOG_LIKELIHOOD"
 CLASSIFICATION, UPLIFTS = "CLASSIFICATION", ("CATEGORICAL_UPLIFT", "NUMERICAL_UPLIFT")
 MOST_ELEMENTS = 1 << 16
 """Rows are computed in parts, so that arrays of about this many elements stay in the cache."""
+MOST_COMPILED = 1 << 20
+MANY_ROWS = 200
+"""A forest that has answered so many rows gets a model of ONNX Runtime."""
 POISSON_LIMIT = np.float32(19)
 EULER = np.float32(0.5772156649)
 ONE = np.float32(1)
@@ -49,19 +57,27 @@ class Forest:
         if self.classes * len(self.inner) > MOST_TABLE:
             raise RunFailed(f"{self.classes} classes in {len(self.inner)} nodes take too much memory")
         self.values = self._leaf_values()
+        is_boosted = forest.kind == BOOSTED_TREES
+        self._start = np.array(forest.initial if is_boosted else [0] * self.values.shape[1], np.float32)
+        self._tree_sums: TreeSums | None = None
+        self._rows = 0
 
     def leaves(self, inputs: ForestInputs, imputes: bool) -> Any:
         """The leaf of each tree (rows) that each example (columns) reaches."""
-        columns = self._columns.get(imputes)
-        if columns is None:
-            columns = ConditionColumns(self.forest, self.nodes, self.positions, imputes)
-            self._columns[imputes] = columns
+        columns = self._conditions(imputes)
         step = max(1, MOST_ELEMENTS // max(columns.count, len(self.nodes.roots), 1))
         parts = [
             self._descend(columns, inputs.part(start, min(start + step, inputs.rows)))
             for start in range(0, inputs.rows, step)
         ]
         return np.concatenate(parts, 1) if parts else np.zeros((len(self.nodes.roots), 0), np.int64)
+
+    def _conditions(self, imputes: bool) -> ConditionColumns:
+        columns = self._columns.get(imputes)
+        if columns is None:
+            columns = ConditionColumns(self.forest, self.nodes, self.positions, imputes)
+            self._columns[imputes] = columns
+        return columns
 
     def _descend(self, columns: ConditionColumns, inputs: ForestInputs) -> Any:
         values = columns.of(inputs).reshape(-1)
@@ -89,10 +105,9 @@ class Forest:
 
     def predict(self, banks: list[Any]) -> Any:
         """The predictions: examples by outputs."""
-        leaves = self.leaves(ForestInputs(self.positions, banks), self.imputes)
+        total = self._sums(ForestInputs(self.positions, banks))
         if self.forest.kind == BOOSTED_TREES:
-            return self._boosted(leaves)
-        total = np.stack([_total(self.values[:, i][leaves]) for i in range(self.values.shape[1])], 1)
+            return self._boosted(total)
         if self.forest.kind == ISOLATION_FOREST:
             scale = _path_length(np.array([self.forest.examples_per_tree]))[0]
             return np.exp2(-total / scale) if scale else np.zeros_like(total)
@@ -101,16 +116,12 @@ class Forest:
         total = np.clip(total, 0, 1)
         return np.concatenate([ONE - total, total], 1) if self.classes == 2 else total
 
-    def _boosted(self, leaves: Any) -> Any:
-        values, initial = self.values[:, 0][leaves], np.array(self.forest.initial, np.float32)
-        if self.forest.loss == "MULTINOMIAL_LOG_LIKELIHOOD":
-            count = len(initial)
-            total = np.stack([_total(values[i::count]) for i in range(count)], 1) + initial
+    def _boosted(self, total: Any) -> Any:
+        if self.forest.loss == MULTINOMIAL:
             if self.forest.output_logits:
                 return total
             power = np.exp(total)
             return np.clip(power * (ONE / power.cumsum(1, dtype=np.float32)[:, -1:]), 0, 1)
-        total = _total(np.concatenate([np.full((1, leaves.shape[1]), initial[0]), values]))[:, None]
         if self.forest.loss == "POISSON":
             return np.exp(np.clip(total, -POISSON_LIMIT, POISSON_LIMIT))
         if self.forest.task != CLASSIFICATION or self.forest.output_logits:
@@ -119,11 +130,50 @@ class Forest:
             likely = np.clip(ONE / (ONE + np.exp(-total)), 0, 1)
         return np.concatenate([ONE - likely, likely], 1)
 
+    # The sums of what the leaves add
+
+    def _sums(self, inputs: ForestInputs) -> Any:
+        self._rows += inputs.rows
+        if self._rows < MANY_ROWS or not len(self.nodes.roots):
+            return self._walked_sums(self.leaves(inputs, self.imputes))
+        columns = self._conditions(self.imputes)
+        if self._tree_sums is None:
+            self._tree_sums = self._compiled_sums(columns)
+        step = max(1, MOST_COMPILED // columns.count)
+        parts = [
+            self._tree_sums.of(columns.of(inputs.part(start, min(start + step, inputs.rows))))
+            for start in range(0, inputs.rows, step)
+        ]
+        return np.concatenate([np.zeros((0, len(self._start)), np.float32), *parts])
+
+    def _walked_sums(self, leaves: Any) -> Any:
+        if self.forest.kind != BOOSTED_TREES:
+            return np.stack([_total(self.values[:, i][leaves]) for i in range(self.values.shape[1])], 1)
+        values, count = self.values[:, 0][leaves], len(self._start)
+        if self.forest.loss == MULTINOMIAL:
+            return np.stack([_total(values[i::count]) for i in range(count)], 1) + self._start
+        first = np.full((1, leaves.shape[1]), self._start[0])
+        return _total(np.concatenate([first, values]))[:, None]
+
+    def _compiled_sums(self, columns: ConditionColumns) -> TreeSums:
+        from tfport.runtime.ops.forests.tree_sums import TreeSums
+
+        values, start, outputs = self.values, self._start, None
+        if self.forest.kind == BOOSTED_TREES:
+            outputs = np.arange(len(self.nodes.roots)) % len(start)
+            if self.forest.loss != MULTINOMIAL:
+                # Yggdrasil begins with the initial prediction, ONNX Runtime ends with it
+                first = slice(self.nodes.roots[0], self.nodes.roots[1] if len(self.nodes.roots) > 1 else None)
+                values = values.copy()
+                values[first] += start[0]
+                start = np.zeros(1, np.float32)
+        return TreeSums(self.nodes.roots, self.child, self.inner, columns, values, outputs, start)
+
     def _leaf_values(self) -> Any:
         """What each leaf adds to each output, float32."""
         forest, nodes, trees = self.forest, self.nodes, max(1, self.forest.trees)
         if forest.kind == BOOSTED_TREES:
-            wanted = self.classes if forest.loss == "MULTINOMIAL_LOG_LIKELIHOOD" else 1
+            wanted = self.classes if forest.loss == MULTINOMIAL else 1
             if len(forest.initial) != wanted or forest.loss == "DEFAULT":
                 raise RunFailed(
                     f"the forest has {len(forest.initial)} initial predictions for loss {forest.loss} "

@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from importlib import resources
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -60,6 +61,8 @@ class Additions:
         self.combining: dict[int, int] = {}
         self.folded: dict[int, str | None] = {}
         self.punctuation: set[int] = set()
+        self.marks: dict[str, set[int]] = {"terminal": set(), "close_paren": set(), "open_paren": set()}
+        """What ends a sentence, and parentheses, of all of Unicode."""
         firsts, scripts = [], []
         for line in text.splitlines():
             fact, *columns = line.split()
@@ -71,6 +74,8 @@ class Additions:
                 scripts.append(numbers[0])
             elif fact == "removed":
                 self.folded |= dict.fromkeys(range(point, numbers[0] + 1))
+            elif fact in self.marks:
+                self.marks[fact].update(range(point, numbers[0] + 1))
             elif fact == "punctuation":
                 self.punctuation.add(point)
             elif fact == "combining":
@@ -136,6 +141,43 @@ def _normal(characters: str, form: Any) -> str:
     if form.endswith("D"):
         return "".join(each for _, each in ordered)
     return _composed(ordered)
+
+
+def normalized_parts(text: bytes, form: str) -> list[tuple[bytes, bytes]]:
+    """The parts of a text that are normalized independently of each other, before and after."""
+    characters = text.decode("utf-8", "surrogateescape")
+    starts = [at for at, each in enumerate(characters) if not at or _begins_part(each, form)]
+    parts = [characters[a:b] for a, b in pairwise([*starts, len(characters)])]
+    pairs = ((part, _normal(part, form)) for part in parts)
+    return [
+        (old.encode("utf-8", "surrogateescape"), new.encode("utf-8", "surrogateescape")) for old, new in pairs
+    ]
+
+
+@functools.lru_cache(100_000)
+def _begins_part(character: str, form: str) -> bool:
+    """Whether what is before a character does not change with it: no mark, and nothing that composes."""
+    first = _normal(character, "NFKD" if "K" in form else "NFD")[:1] or character
+    known = additions()
+    if known.combining.get(ord(first)) or unicodedata.combining(first):
+        return False
+    return form.endswith("D") or not _composes_backwards(first)
+
+
+def _composes_backwards(character: str) -> bool:
+    point = ord(character)
+    is_jamo = 0x1161 <= point <= 0x1175 or 0x11A8 <= point <= 0x11C2
+    return is_jamo or character in _second_starters()
+
+
+@functools.cache
+def _second_starters() -> frozenset[str]:
+    """Characters that are no marks, and the second ones of a composition."""
+    words = (unicodedata.decomposition(chr(point)) for point in range(0x30000))
+    pairs = (word.split() for word in words if word and not word.startswith("<"))
+    seconds = {chr(int(pair[1], 16)) for pair in pairs if len(pair) == 2}
+    seconds |= {pair[1] for pair in additions().composed if len(pair) == 2}
+    return frozenset(each for each in seconds if not unicodedata.combining(each))
 
 
 def _composed(ordered: list[tuple[int, str]]) -> str:

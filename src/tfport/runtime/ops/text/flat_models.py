@@ -25,6 +25,16 @@ _TABLES = {
     "unk_token: [ubyte], unk_token_id: int, precomputed_result_for_suffix_indicator: [int], "
     "trie_punct_failure_link_node: uint, end_to_end: bool, support_detokenization: bool, "
     "vocab_array: [string], vocab_is_suffix_array: [bool]",
+    "Trie": "nodes: [uint]",
+    "PhraseTokenizerConfig": "prob: int, unk_token: [ubyte], unk_token_id: int, "
+    "support_detokenization: bool, vocab_array: [string], vocab_trie: Trie, whitespace_config: [ubyte], "
+    "split_end_punctuation: bool",
+    "EncoderConfig": "version: byte, start_code: int, end_code: int, unknown_code: int, "
+    "unknown_penalty: float, encoding_offset: int, pieces: Trie, pieces_scores: [float], "
+    "remove_extra_whitespaces: bool, add_dummy_prefix: bool, escape_whitespaces: bool, "
+    "normalized_prefixes: Trie, normalized_replacements: [byte]",
+    "DecoderConfig": "version: byte, encoding_offset: int, decode_pieces: [string], "
+    "denormalized_prefixes: Trie, denormalized_replacements: [byte], remove_dummy_prefix: bool",
 }
 
 
@@ -75,3 +85,27 @@ def prepared(at: int, read: Callable[[Any], Model], run: Callable[..., Any]) -> 
 def trie_offset(unit: int) -> int:
     """Where the children of a node are, relative to it."""
     return (unit >> 10) << ((unit & 0x200) >> 6)
+
+
+def prefix_matches(trie: tuple[int, ...], text: bytes, at: int) -> list[tuple[int, int]]:
+    """The words of a trie that begin at a byte of a text, short ones first: their ends and values."""
+    matches: list[tuple[int, int]] = []
+    if not trie:
+        return matches
+    size = len(trie)
+    unit = trie[0]
+    node = (unit >> 10) << ((unit & 0x200) >> 6)
+    for here in range(at, len(text)):
+        byte = text[here]
+        node ^= byte
+        if node >= size:
+            break
+        unit = trie[node]
+        if unit & 0x800000FF != byte:
+            break
+        node ^= (unit >> 10) << ((unit & 0x200) >> 6)
+        if node >= size:
+            break
+        if unit & 0x100:
+            matches.append((here + 1, trie[node] & 0x7FFFFFFF))
+    return matches

@@ -15,6 +15,7 @@ from typing import Any
 from google.protobuf.message import DecodeError
 
 from tfport.errors import RunFailed
+from tfport.extras import optional_module
 from tfport.runtime.ops.io.descriptors import messages
 
 _MESSAGES = """
@@ -31,7 +32,6 @@ UNKNOWN, CONTROL, BYTE = 2, 3, 6
 """Types of pieces."""
 SPACE = "\N{LOWER ONE EIGHTH BLOCK}".encode()
 UNKNOWN_SURFACE = " \N{DOUBLE QUESTION MARK} ".encode()
-INSTALL = "splitting texts by SentencePiece needs the package sentencepiece: pip install 'tfport[text]'"
 
 
 def _message(name: str) -> Any:
@@ -81,12 +81,9 @@ class SentencepieceModel:
 
     @functools.cached_property
     def _processor(self) -> Any:
-        try:
-            # its import warns, and where warnings are errors it crashes later
-            with warnings.catch_warnings(action="ignore"):
-                import sentencepiece
-        except ImportError:
-            raise RunFailed(INSTALL) from None
+        # its import warns, and where warnings are errors it crashes later
+        with warnings.catch_warnings(action="ignore"):
+            sentencepiece = optional_module("sentencepiece", "splitting texts by SentencePiece")
         processor = sentencepiece.SentencePieceProcessor()
         try:
             processor.LoadFromSerializedProto(self.data)

@@ -34,7 +34,7 @@ def dot_product_attention(
 ) -> LayerTensor:
     """Tensors are `(batch, length, heads, size)`; several heads of queries may share keys and values."""
     if attn_logits_soft_cap is not None:
-        raise b.refuse("it limits the scores, as Keras does on a TPU only")
+        raise b.refuse("it limits the scores, which Keras does only on a TPU")
     query, key, value = promoted(b, *tensors_of(b, query, key, value))
     heads, shared = query.shape[2], key.shape[2]
     if heads is not None and shared is not None and heads > shared > 1:

@@ -135,7 +135,7 @@ def batch_norm(
     epsilon: float = 1e-3,
 ) -> LayerTensor:
     if axis % x.rank != x.rank - 1:
-        raise b.refuse("it normalizes another axis than the last")
+        raise b.refuse("it normalizes an axis other than the last")
     inverse = b.Rsqrt(b.Add(variance, epsilon))
     inverse = inverse if scale is None else b.Mul(inverse, scale)
     y = b.Mul(b.Sub(x, mean), inverse)

@@ -91,7 +91,7 @@ def average(
     if weights is None:
         return reduced(b, "Mean", promoted(b, x, floating=True)[0], axis, False)
     if weights.rank != x.rank:
-        raise b.refuse("its weights have another rank than the averaged tensor")
+        raise b.refuse("its weights have a different rank than the averaged tensor")
     x, weights = promoted(b, x, weights, floating=True)
     total = reduced(b, "Sum", b.Mul(x, weights), axis, False)
     return b.RealDiv(total, reduced(b, "Sum", weights, axis, False))

@@ -33,7 +33,7 @@ class Functions(Protocol):
 @cache
 def coefficients() -> dict[str, dict[str, Any]]:
     """The coefficients of each function by name."""
-    return tomllib.loads(Path(__file__).with_name("coefficients.toml").read_text(encoding="utf-8"))
+    return tomllib.loads(Path(__file__).with_name("coefficients.toml").read_text("utf-8"))
 
 
 def polynomial(x: Any, factors: Sequence[float]) -> Any:

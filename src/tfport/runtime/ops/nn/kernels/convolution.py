@@ -84,7 +84,7 @@ def convolution(
 def depthwise_filter(w: Any, channels: int) -> Any:
     """Reshape a depthwise filter to that of a convolution with one group per channel."""
     if w.shape[-2] != channels:
-        raise RunFailed(f"the filter must have depth {channels}, as the input, found {w.shape[-2]}")
+        raise RunFailed(f"the filter must have depth {channels}, like the input, found {w.shape[-2]}")
     return w.reshape(*w.shape[:-2], 1, -1)
 
 

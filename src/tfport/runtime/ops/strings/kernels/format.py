@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfport.errors import RunFailed
+from tfport.runtime.bounds.run_scope import reserve_memory
 from tfport.runtime.lower import host
 from tfport.runtime.ops.strings.byte_strings import attr_bytes, string_array
 from tfport.runtime.ops.strings.number_parsing import numbers
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+TEXT, PRINTING = 96, 240
+"""Bytes for a number as text, and until it has been joined with others."""
 _FILLS = ("", "0", "-", "+", " ", "#")
 _ESCAPES = {**{i: b"\\%03o" % i for i in (*range(32), 127)}, 9: b"\\t", 10: b"\\n", 13: b"\\r"}
 _ESCAPES |= {ord(c): b"\\" + c.encode() for c in "\"'\\"}
@@ -32,6 +36,7 @@ def as_string(input, *, precision, scientific, shortest, width, fill):
     if kind in "biu" and (scientific or shortest or precision >= 0):
         raise RunFailed(f"precision, scientific and shortest are unsupported for {input.dtype}")
     flat = input.reshape(-1)
+    reserve_memory(flat.size * (TEXT + max(width, precision, 0)))
     if kind == "b":
         return string_array([b"true" if value else b"false" for value in flat.tolist()], input.shape)
     size = b"%d" % width if width > 0 else b""
@@ -86,6 +91,7 @@ def string_format(inputs, *, template, placeholder, summarize):
 def printed(array: NDArray[Any], ends: int) -> bytes:
     """A tensor as TensorFlow prints it: `ends` elements at both ends of each axis, all if negative."""
     ends = array.size if ends < 0 else min(ends, array.size)
+    reserve_memory(0, PRINTING * prod(min(size, 2 * ends) for size in array.shape))
     element = _element(array.dtype)
     out: list[bytes] = []
     _print_axis(array, 0, array.shape, ends, element, out)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +17,9 @@ from tfport.runtime.ops.strings.byte_strings import attr_bytes, scalar_value, st
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+WORD = 80
+"""Bytes for a word besides its text: an object, places in lists, and its indices."""
 
 
 @host("StringJoin")
@@ -120,6 +123,8 @@ def string_ngrams(
         for width in ngram_widths:
             pad = width - 1 if pad_width < 0 else min(pad_width, width - 1)
             padded = [left] * pad + sentence + [right] * pad
+            count = max(len(padded) - width + 1, 0)
+            reserve_memory(width * sum(map(len, padded)) + count * (WORD + (width - 1) * len(joiner)))
             shifted = (itertools.islice(padded, i, None) for i in range(width))
             grams = list(map(joiner.join, zip(*shifted, strict=False)))
             ngrams += grams
@@ -145,27 +150,38 @@ _BYTES = string_array([bytes((byte,)) for byte in range(256)])
 def string_split(input, delimiter, *, skip_empty):
     _check_vector(input)
     separators = scalar_value(delimiter, "delimiter")
+    texts = input.tolist()
     if not separators:
-        texts = input.tolist()
+        _reserve_words(texts, len)
         return _indices(texts), _BYTES.take(np.frombuffer(b"".join(texts), np.uint8)), _shape(texts)
     pattern = re.compile(
         b"[" + b"".join(re.escape(separators[i : i + 1]) for i in range(len(separators))) + b"]"
     )
+    _reserve_words(texts, lambda text: len(text) - len(text.translate(None, separators)))
     # an empty string has no words, also with skip_empty=False
-    rows = [pattern.split(text) if text else [] for text in input.tolist()]
+    rows = [pattern.split(text) if text else [] for text in texts]
     return _sparse([[word for word in row if word] for row in rows] if skip_empty else rows)
 
 
 @host("StringSplitV2")
 def string_split_v2(input, sep, *, maxsplit):
     _check_vector(input)
-    separator = scalar_value(sep, "sep")
+    texts, separator = input.tolist(), scalar_value(sep, "sep")
     max_splits = maxsplit if maxsplit > 0 else -1
     if maxsplit == 0:
-        return _sparse([[text] for text in input.tolist()])
+        return _sparse([[text] for text in texts])
     if separator:
-        return _sparse([text.split(separator, max_splits) for text in input.tolist()])
-    return _sparse([_words(text, max_splits) for text in input.tolist()])
+        _reserve_words(texts, lambda text: text.count(separator))
+        return _sparse([text.split(separator, max_splits) for text in texts])
+    _reserve_words(texts, lambda text: len(text) // 2)
+    return _sparse([_words(text, max_splits) for text in texts])
+
+
+def _reserve_words(texts: Sequence[bytes], separators: Callable[[bytes], int]) -> None:
+    """Count what words need, each with its indices; `separators`: how many a text has, at most."""
+    if memory_left() is not None:
+        words = sum(1 + separators(text) for text in texts)
+        reserve_memory(sum(map(len, texts)) + words * WORD)
 
 
 def _words(text: bytes, max_splits: int) -> list[bytes]:

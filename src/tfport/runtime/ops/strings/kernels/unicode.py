@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import functools
 import itertools
 import re
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfport.errors import RunFailed
+from tfport.runtime.bounds.run_scope import reserve_memory
 from tfport.runtime.lower import host
 from tfport.runtime.ops.ragged.splits import check_splits
 from tfport.runtime.ops.strings.byte_strings import string_array
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 _LAST = 0x10FFFF
 _REPLACEMENT = 0xFFFD
 _LAST_CONTROL = 0x1F
+DECODED, DECODING = 12, 60
+"""Bytes for a code point and its offset, and what it takes until they are known."""
 
 
 @host("UnicodeDecode")
@@ -39,6 +43,8 @@ def unicode_decode_with_offsets(
 
 def _decode_text(input: NDArray[Any], encoding: str, errors: str, replacement: int, controls: bool) -> Any:
     _checked(input, encoding, replacement)
+    size = sum(map(len, input.reshape(-1).tolist()))
+    reserve_memory(DECODED * size, DECODING * size)
     strings = [decoded(text, encoding) for text in input.reshape(-1).tolist()]
     if errors == "strict" and any((string.points == BROKEN).any() for string in strings):
         raise RunFailed(f"input has a string that is not valid {encoding}")
@@ -123,7 +129,7 @@ def unicode_script(input):
 @functools.cache
 def _scripts() -> tuple[NDArray[Any], NDArray[Any]]:
     """The first code points of ranges, and their scripts."""
-    text = (resources.files(__package__) / "unicode_scripts.txt").read_text()
+    text = (resources.files(__package__) / "unicode_scripts.txt").read_text("utf-8")
     rows = [line.split() for line in text.splitlines() if not line.startswith("#")]
     return np.array([int(start, 16) for start, _ in rows]), np.array([int(script) for _, script in rows])
 
@@ -206,35 +212,27 @@ def is_supported(encoding: str) -> bool:
 
 
 def _of_unicode(text: bytes, codec: str) -> Decoded:
-    spans: list[int] = []
-    word = _decode(text, codec, spans)
-    points = np.frombuffer(word.encode("utf-32-le", "surrogatepass"), "<i4")
+    points = np.frombuffer(text.decode(codec, _SPANS).encode("utf-32-le", "surrogatepass"), "<i4")
+    broken = points & ~_SURROGATE == BROKEN
+    spans = points[broken] - BROKEN
+    points = np.where(broken, BROKEN, points)
     if codec == "utf-8":
         widths = 1 + (points > 0x7F) + (points > 0x7FF) + (points > 0xFFFF)
     else:
         widths = np.full(len(points), 4) if "32" in codec else 2 + 2 * (points > 0xFFFF)
-    widths[points == BROKEN] = spans
+    widths[broken] = spans
     return Decoded(points, np.cumsum(widths) - widths)
 
 
-def _decode(text: bytes, codec: str, spans: list[int]) -> str:
-    """Decode a string, with BROKEN for each invalid span; append the lengths of these to `spans`."""
-    try:
-        return text.decode(codec)
-    except UnicodeDecodeError:
-        pass
-    word: list[str] = []
-    start = 0
-    while start < len(text):
-        try:
-            word.append(text[start:].decode(codec))
-            break
-        except UnicodeDecodeError as error:
-            word.append(text[start : start + error.start].decode(codec))
-            word.append(chr(BROKEN))
-            spans.append(error.end - error.start)
-            start += error.end
-    return "".join(word)
+def _span(error: UnicodeError) -> tuple[str, int]:
+    """Decode bytes that are invalid as a surrogate, which no text has, that says how many they are."""
+    assert isinstance(error, UnicodeDecodeError)
+    return chr(BROKEN + error.end - error.start), error.end
+
+
+_SPANS = "tfport.spans"
+_SURROGATE = 0x7FF
+codecs.register_error(_SPANS, _span)
 
 
 @functools.cache

@@ -30,7 +30,7 @@ def whitespace_tokenize_v2(input_values, input_config):
     if input_values.ndim != 1:
         raise RunFailed(f"input_values must be a vector, found shape {list(input_values.shape)}")
     config = scalar_value(input_config, "input_config")
-    rows = [_words(text, config) for text in input_values.tolist()]
+    rows = [whitespace_words(text, config) for text in input_values.tolist()]
     words = list(chain.from_iterable(rows))
     return (
         string_array([word for word, _, _ in words]),
@@ -40,7 +40,7 @@ def whitespace_tokenize_v2(input_values, input_config):
     )
 
 
-def _words(text: bytes, config: bytes) -> list[tuple[bytes, int, int]]:
+def whitespace_words(text: bytes, config: bytes) -> list[tuple[bytes, int, int]]:
     """The words of a text, with their beginnings and ends; `config` has a bit for each code point."""
     spaces = _spaces(config)
     points, offsets = code_points(text)

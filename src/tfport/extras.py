@@ -1,0 +1,100 @@
+"""Which optional packages tfport can use, and the sentence for one that is not installed.
+
+`pip install tfport` brings what looks at models and judges them. What runs, rewrites, converts or serves them
+needs packages of an extra, such as `tfport[run]`:
+
+    require("run", "tfport run")                            before any work, for all that an extra brings
+    h5py = optional_module("h5py", "writing Keras files")   where one package is used
+
+`[project.optional-dependencies]` in pyproject.toml says the same by the names of the distributions;
+`tests/test_extras.py` compares both.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from types import ModuleType
+
+from tfport.errors import MissingPackage
+
+EXTRAS: dict[str, tuple[str, ...]] = {
+    "run": ("onnxruntime", "scipy", "PIL", "re2", "cramjam"),
+    "serve": (
+        *("aiohttp", "grpc", "grpc_health", "grpc_reflection", "orjson", "prometheus_client"),
+        *("fsspec", "uvloop", "simdjson"),
+    ),
+    "ui": ("aiohttp", "orjson"),
+    "batch": ("pyarrow", "fsspec"),
+    "export": ("onnx", "safetensors"),
+    "keras": ("h5py", "yaml"),
+    "litert": ("ai_edge_litert",),
+    "native": ("tvm_ffi",),
+    "openvino": ("openvino",),
+    "quantize": ("ai_edge_quantizer",),
+    "text": ("sentencepiece",),
+    "tracing": ("opentelemetry",),
+    "mlflow": ("mlflow",),
+}
+"""The modules that each extra brings, by the name that `import` takes."""
+INCLUDED = {"serve": ("run",)}
+"""Extras that a command needs as well."""
+NOT_REQUIRED = {"fsspec", "uvloop", "simdjson"}
+"""Modules without which an extra works: object stores, and what is only faster."""
+DISTRIBUTIONS = {
+    "PIL": "Pillow",
+    "ai_edge_litert": "ai-edge-litert (LiteRT)",
+    "ai_edge_quantizer": "ai-edge-quantizer",
+    "grpc": "grpcio",
+    "grpc_health": "grpcio-health-checking",
+    "grpc_reflection": "grpcio-reflection",
+    "onnxruntime": "ONNX Runtime",
+    "opentelemetry": "OpenTelemetry",
+    "openvino": "OpenVINO",
+    "prometheus_client": "prometheus-client",
+    "re2": "google-re2",
+    "scipy": "SciPy",
+    "tvm_ffi": "apache-tvm-ffi",
+    "yaml": "PyYAML",
+}
+"""How messages name a module, where it is not by its own name."""
+
+
+def require(extra: str, what: str) -> None:
+    """Raise MissingPackage if something that an extra brings is not installed; nothing is imported."""
+    for name in (extra, *INCLUDED.get(extra, ())):
+        for module in EXTRAS[name]:
+            if module not in NOT_REQUIRED and not is_installed(module):
+                raise _missing(module, extra, what)
+
+
+def optional_module(name: str, what: str, extra: str = "") -> ModuleType:
+    """Import a module that an extra brings; MissingPackage if it is not installed."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise missing(name, what, extra) from None
+
+
+def missing(name: str, what: str, extra: str = "") -> MissingPackage:
+    """The error for a module that is not installed; `extra` if several bring it."""
+    package = name.partition(".")[0]
+    return _missing(package, extra or next(e for e, modules in EXTRAS.items() if package in modules), what)
+
+
+def is_installed(module: str) -> bool:
+    """Whether a module can be imported, without importing it."""
+    if module in sys.modules:
+        return sys.modules[module] is not None
+    return importlib.util.find_spec(module) is not None
+
+
+def install_command(extra: str) -> str:
+    """What installs an extra; in double quotes, which every shell and Windows take."""
+    return f'pip install "tfport[{extra}]"'
+
+
+def _missing(module: str, extra: str, what: str) -> MissingPackage:
+    package = DISTRIBUTIONS.get(module, module)
+    return MissingPackage(f"{what} needs {package}, which is not installed: {install_command(extra)}", extra)

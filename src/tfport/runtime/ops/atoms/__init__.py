@@ -1,0 +1,1 @@
+"""Ops of DeePMD-kit: the surroundings of atoms, and forces between them."""
