@@ -24,6 +24,8 @@ from tfport.startup.dataclass import dataclass, field
 
 Attr: TypeAlias = Any
 """One of the Python values in the table above."""
+NAMES = frozenset(("_class", "_output_shapes", "_user_specified_name", "debug_name"))
+"""Attributes that do not change what a node computes."""
 
 
 @dataclass(frozen=True, slots=True)

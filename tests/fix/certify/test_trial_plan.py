@@ -55,3 +55,27 @@ def test_inputs_that_the_original_refuses_are_not_run_elsewhere():
     assert refused[0].startswith("not finite")
     assert len(listener.asked) == len(verification.trials) - 1
     assert refused[0] not in listener.asked
+
+
+LARGE = """
+    x = Placeholder() {dtype=float32, shape=(?, 20000)}
+    two = Const() {dtype=float32, value=float32()[2]}
+    y = Mul(x, two) {T=float32}
+"""
+OTHERWISE = LARGE.replace("Mul(x, two)", "AddV2(x, x)")
+
+
+def test_large_inputs_are_few_if_both_models_are_the_same_program():
+    same = verify(frozen(LARGE), frozen(LARGE.replace("two", "factor")), live=False)
+    other = verify(frozen(LARGE), frozen(OTHERWISE), live=False)
+    assert same.verdict == other.verdict == ALIKE
+    assert same.comparisons[0].answered == 3
+    assert other.comparisons[0].answered > 10
+    assert [c for c in same.caveats if "the same program" in c]
+    assert not [c for c in other.caveats if "the same program" in c]
+
+
+def test_other_runners_get_all_inputs_of_models_that_are_the_same_program():
+    listener = Listener(sys.executable)
+    verify(frozen(LARGE), frozen(LARGE), targets=[listener], live=False)
+    assert len(listener.asked) > 10

@@ -15,7 +15,7 @@ from tfport.fix.certify.runners import ModelSide, OwnSession
 from tfport.fix.certify.trials import TrialBuilder, chosen
 from tfport.formats.files import Folder
 from tfport.formats.saved_model.signature import SAVED_MODEL
-from tfport.graph.attrs import Attr, FunctionRef
+from tfport.graph.attrs import NAMES, Attr, FunctionRef
 from tfport.graph.graph import ARG, Function, Node, Value
 from tfport.graph.graph_outputs import WHOLE_GRAPH
 from tfport.graph.model import Model, Signature
@@ -107,8 +107,6 @@ def _same_names(name: str, first: Signature, second: Signature) -> None:
 
 # Signatures that compute the same.
 
-NAMES = frozenset(("_class", "_output_shapes", "_user_specified_name", "debug_name"))
-"""Attributes that do not change what a node computes."""
 Pair = tuple[Node, Node]
 
 

@@ -18,6 +18,7 @@ from tfport.runtime.composite import flatten_inputs, pack_outputs
 from tfport.runtime.custom.registry import Registry
 from tfport.runtime.engines.engine import Engine
 from tfport.runtime.freed_memory import return_freed_memory
+from tfport.runtime.program import Program
 from tfport.runtime.session import Session
 from tfport.startup.dataclass import dataclass, field
 
@@ -105,6 +106,17 @@ class OwnSession:
         except Exception as error:  # an error of an engine must not stop the other trials
             return TrialOutcome(why=f"{type(error).__name__}: {error}")
         return TrialOutcome(pack_outputs(signature, list(map(_copied, values))))
+
+    def program(self, signature: str) -> Program | None:
+        """What a signature computes; None where that cannot be planned."""
+        if self._session is None:
+            return None
+        called = self.side.signatures[signature]
+        feeds = [name for spec in called.inputs.values() for name in spec.tensors]
+        try:
+            return self._session.program(fetches(called), feeds)
+        except Error:
+            return None
 
     def release_memory(self) -> None:
         """Free the plans, each of which has its own copy of the weights; variables keep their values."""

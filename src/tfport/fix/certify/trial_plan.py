@@ -49,7 +49,9 @@ class TrialPlan:
         user_inputs: Sequence[Mapping[str, Any]],
         verification: Verification,
         words: Sequence[bytes] = (),
+        is_same: Callable[[str], bool] = lambda signature: False,
     ) -> None:
+        """`is_same`: whether both models are the same program, by the name of a signature."""
         self.side = side
         self.ask = ask
         self.user_inputs = user_inputs
@@ -57,6 +59,7 @@ class TrialPlan:
         self.same_as = verification.same_as
         self.words = words
         """Words that the model looks up, for generated strings."""
+        self.is_same = is_same
 
     def trials(self) -> Iterator[Tried]:
         """The trials; a signature that the user's inputs fit is tried on them only."""
@@ -91,6 +94,7 @@ class TrialPlan:
         attempts = Attempts(builder, self.ask)
         taken: list[Sizing] = []
         sizes = FittingSizes(builder)
+        few = bool(sizes.usual) and sizes.is_large(sizes.usual[0]) and self.is_same(builder.signature.name)
         for sizing in itertools.chain(sizes.usual, sizes.unusual, sizes.larger()):
             if len(taken) >= ENOUGH and sizing not in sizes.usual:
                 break
@@ -107,6 +111,11 @@ class TrialPlan:
                 taken.append(sizing)
         if sizes.too_small:
             self.left_out.append(f"{builder.signature.name}: {sizes.words()}")
+        if few:
+            self.left_out.append(
+                f"{builder.signature.name}: other values, as both models are the same program"
+            )
+            return
         taken = taken or [sizing for sizing in sizes.usual if sizing not in sizes.too_small]
         for profile in builder.profiles() if builder.signature.inputs and taken else ():
             if time.thread_time() > end:

@@ -31,6 +31,7 @@ from tfport.progress_step import ProgressStep
 from tfport.runtime.custom.registry import Registry
 from tfport.runtime.effect_order import READS
 from tfport.runtime.program import DRAWS
+from tfport.runtime.same_program import compute_the_same
 from tfport.startup.dataclass import replace
 
 Progress = Callable[[str], None]
@@ -84,8 +85,9 @@ def verify(
     if part is not None:
         verification.settings["part"] = part
     verifier = _Verifier(sides, verification, Tolerance(rtol, atol, steps, part=part), registry, progress)
-    verifier.own(user_inputs)
-    for runner in [*([installed] if installed else []), *targets]:
+    others = [*([installed] if installed else []), *targets]
+    verifier.own(user_inputs, alone=not others)
+    for runner in others:
         verifier.foreign(runner)
     verifier.note_constants()
     return verification
@@ -124,10 +126,11 @@ class _Verifier:
             if narrowest := narrowest_types(self.before.model, signature):
                 verification.narrowest[signature.name] = narrowest
 
-    def own(self, user_inputs: Sequence[Mapping[str, Any]]) -> None:
+    def own(self, user_inputs: Sequence[Mapping[str, Any]], *, alone: bool) -> None:
         """Generate the trials, and run both models on them in tfport's runtime.
 
-        One model and one signature at a time: the plan of each has its own copy of the weights.
+        One model and one signature at a time: the plan of each has its own copy of the weights. `alone`: no
+        other runner needs the trials.
         """
         original, rewritten = (OwnSession(side, self.registry) for side in (self.before, self.after))
         outcomes: list[TrialOutcome] = []
@@ -137,7 +140,11 @@ class _Verifier:
             self.progress(f"{trial.signature}: {trial.name}")
             return original.ask(trial)
 
-        plan = TrialPlan(self.before, ask, user_inputs, self.verification, original.words())
+        def is_same(signature: str) -> bool:
+            first, second = original.program(signature), rewritten.program(signature)
+            return alone and first is not None and second is not None and compute_the_same(first, second)
+
+        plan = TrialPlan(self.before, ask, user_inputs, self.verification, original.words(), is_same)
         for _, planned in itertools.groupby(plan.trials(), key=lambda pair: pair[0].signature):
             tried = list(planned)
             for trial, outcome in tried:
