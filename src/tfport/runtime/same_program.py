@@ -103,7 +103,7 @@ def _are_equal(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
     if a.dtype != b.dtype or a.shape != b.shape:
         return False
     if a.dtype.kind == "O":
-        return a.tolist() == b.tolist()
+        return bool(a.tolist() == b.tolist())
     return np.array_equal(_bits(a), _bits(b))
 
 
