@@ -16,7 +16,7 @@ from tfport.runtime.ops.text.characters import (
     splits_words,
 )
 from tfport.runtime.ops.text.flat_models import read_model, trie_offset
-from tfport.runtime.ops.text.token_cache import TokenCache
+from tfport.runtime.ops.text.tokens import TokenCache
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

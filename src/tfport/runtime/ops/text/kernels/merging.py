@@ -11,7 +11,7 @@ from tfport.errors import RunFailed
 from tfport.runtime.lower import host
 from tfport.runtime.ops.strings.byte_strings import scalar_value, string_array
 from tfport.runtime.ops.text.characters import WHITESPACE
-from tfport.runtime.ops.text.rows import splits_of
+from tfport.runtime.ops.text.tokens import splits_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

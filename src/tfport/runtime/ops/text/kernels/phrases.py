@@ -14,7 +14,7 @@ from tfport.runtime.ops.ragged.splits import check_splits
 from tfport.runtime.ops.strings.byte_strings import string_array
 from tfport.runtime.ops.text.flat_models import prefix_matches, prepared, read_model
 from tfport.runtime.ops.text.kernels.splitting import whitespace_words
-from tfport.runtime.ops.text.rows import splits_of
+from tfport.runtime.ops.text.tokens import splits_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -17,7 +17,7 @@ from tfport.runtime.ops.tables.table import LookupTable, StaticTable
 from tfport.runtime.ops.text.characters import code_points
 from tfport.runtime.ops.text.fast_wordpiece import FastWordpiece
 from tfport.runtime.ops.text.flat_models import prepared
-from tfport.runtime.ops.text.token_cache import TokenCache
+from tfport.runtime.ops.text.tokens import TokenCache
 from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:

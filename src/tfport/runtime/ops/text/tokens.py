@@ -1,9 +1,15 @@
-"""The tokens of words, remembered: texts repeat their words."""
+"""Rows of tokens as row splits; and the tokens of words, remembered, because texts repeat their words."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Sized
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Result = TypeVar("Result")
 MOST = 100_000
@@ -25,3 +31,8 @@ class TokenCache(dict[bytes, Result]):
                 self.clear()
             self[word] = tokens
         return tokens
+
+
+def splits_of(rows: Iterable[Sized], dtype: Any = np.int64) -> NDArray[Any]:
+    """The row splits of rows."""
+    return np.array([0, *accumulate(map(len, rows))], dtype)
