@@ -17,7 +17,7 @@ TENSORFLOW ?= 2.21.0
 PIP := -m pip --disable-pip-version-check -q
 WORKERS ?= 2
 
-.PHONY: docs-refresh demo test test-everyday test-serve test-pythons test-package platform-wheels nox test-live live-environment test-clients test-engines test-browser web web-test truth lint bench bench-runtime bench-real bench-keras bench-lite bench-gpu evidence-gpu \
+.PHONY: docs-refresh demo test test-everyday test-serve test-pythons test-package test-image platform-wheels nox test-live live-environment test-clients test-engines test-browser web web-test truth lint bench bench-runtime bench-real bench-keras bench-lite bench-gpu evidence-gpu \
 	bench-fix bench-serve bench-serve-memory bench-serve-gpu bench-batch bench-bodies soak fuzz record record-ops scan-proof index protos real-models evidence keras-recorded atlas atlas-verify docs clean
 
 demo: $(READY)
@@ -40,6 +40,10 @@ test-pythons: $(NOX)
 # The wheel and the source distribution, each in an empty environment.
 test-package: $(NOX)
 	$(NOX) -s package
+
+# The steps of deploy/Dockerfile in a Debian root, and the server that they make; needs root and mmdebstrap.
+test-image: $(READY)
+	$(BIN)/python tools/image_in_chroot.py
 
 # Which systems have wheels of everything; needs the package index.
 platform-wheels: $(READY)

@@ -29,6 +29,7 @@ ONLY_ON_LINUX = {
 }
 NOT_ON_WINDOWS = {
     "os": """fork forkpty geteuid getuid getgid killpg setsid nice sysconf chown mkfifo pread pwrite
+        register_at_fork posix_spawn pipe2 statvfs uname getloadavg WNOHANG
         wait setpgid O_NOFOLLOW O_DIRECTORY O_CLOEXEC""",
     "signal": "pthread_sigmask SIGHUP SIGKILL SIGUSR1 SIGUSR2 SIGALRM SIGPIPE setitimer",
     "socket": "AF_UNIX",
@@ -37,7 +38,7 @@ NOT_ON_WINDOWS = {
 MISSING = {
     "darwin": {"modules": "uvloop", "functions": ONLY_ON_LINUX},
     "win32": {
-        "modules": "fcntl grp pwd readline resource termios tty uvloop",
+        "modules": "_posixshmem _posixsubprocess fcntl grp pwd readline resource termios tty uvloop",
         "functions": {
             name: f"{ONLY_ON_LINUX.get(name, '')} {NOT_ON_WINDOWS[name]}" for name in NOT_ON_WINDOWS
         },

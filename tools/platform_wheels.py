@@ -11,6 +11,8 @@ import sys
 import tomllib
 from pathlib import Path
 
+from packaging.requirements import Requirement
+
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/evidence/platforms.md"
 SYSTEMS = {
@@ -32,13 +34,13 @@ PYTHONS = ("3.11", "3.13", "3.14")
 PARTS = ("", "run", "serve")
 
 
-def requirements(extra: str, system: str) -> list[str]:
+def requirements(extra: str, system: str, python: str) -> list[str]:
     """What tfport, or an extra of it, requires on a system, without what a marker excludes there."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     texts = project["optional-dependencies"][extra] if extra else project["dependencies"]
-    on = MARKERS[system.partition(" ")[0]]
-    wanted = [text for text in texts if not (on == "win32" and "sys_platform != 'win32'" in text)]
-    return [text.partition(";")[0] for text in wanted if not text.startswith(("tfport", "pysimdjson"))]
+    where = {"sys_platform": MARKERS[system.partition(" ")[0]], "python_version": python}
+    wanted = [Requirement(text) for text in texts if not text.startswith("tfport")]
+    return [f"{r.name}{r.specifier}" for r in wanted if r.marker is None or r.marker.evaluate(where)]
 
 
 def lacking(extra: str, system: str, python: str) -> list[str]:
@@ -60,7 +62,7 @@ def lacking(extra: str, system: str, python: str) -> list[str]:
     def resolves(texts: list[str]) -> bool:
         return subprocess.run([*pip, *texts], capture_output=True, check=False).returncode == 0
 
-    texts = requirements(extra, system)
+    texts = requirements(extra, system, python)
     if resolves(texts):
         return []
     return [re.split(r"[^\w-]", text)[0] for text in texts if not resolves([text])] or ["together"]

@@ -121,6 +121,23 @@ def interrupts_blocked() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+def after_fork(do: Callable[[], None]) -> None:
+    """Call `do` in each child that this process forks; Windows does not fork."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=do)
+
+
+def start_resource_tracker() -> None:
+    """Start the process that multiprocessing uses to clean up, as starting it later would unblock interrupts.
+
+    Windows needs none.
+    """
+    if not is_windows():
+        from multiprocessing import resource_tracker  # here, as few commands start processes
+
+        resource_tracker.ensure_running()
+
+
 def on_stop_signals(loop: asyncio.AbstractEventLoop, do: Callable[[], None]) -> None:
     """Have the loop call `do` for Ctrl-C and for the request to stop."""
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -1,8 +1,10 @@
 import io
+import json
 import os
 import signal
 import subprocess
 import sys
+from importlib.metadata import version
 
 import pytest
 from tests.interrupts import interruptible
@@ -22,10 +24,17 @@ def run(*args: str, **options: object) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_version_is_printed(capsys):
-    with pytest.raises(SystemExit) as left:
-        main(["--version"])
-    assert left.value.code == 0
-    assert capsys.readouterr().out.startswith("tfport ")
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"tfport {version('tfport')}\n"
+
+
+@pytest.mark.parametrize("arguments", [["--version", "--json"], ["--json", "--version"]])
+def test_the_versions_of_engines_are_json(arguments, capsys):
+    assert main(arguments) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["version"] == 1
+    assert shown["tfport"] == version("tfport")
+    assert shown["packages"]["onnxruntime"] == version("onnxruntime")
 
 
 def test_every_command_has_help(capsys):

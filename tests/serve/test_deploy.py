@@ -17,6 +17,7 @@ from tests.serve.helm_chart import CHART, rendered
 from tests.serve.models.exports import export
 from tests.serve.process import COMMAND, FREE, Command, command
 from tests.serve.v2.server import serving
+from tools.image_in_chroot import steps
 
 from tfport.serve import ray
 from tfport.serve.flags import add_flags, ignored_flag_warnings
@@ -259,10 +260,11 @@ def test_the_kustomization_patches_what_is_there():
 
 
 def test_the_image_for_gpus_differs_by_its_packages_and_device_only():
-    lines = set((DEPLOY / "Dockerfile.gpu").read_text().splitlines())
-    assert {line for line in DOCKERFILE.splitlines() if line.startswith(("COPY", "USER", "EXPOSE"))} <= lines
-    assert any("[serve,cuda]" in line for line in lines)
-    assert 'ENTRYPOINT ["/usr/bin/tf_serving_entrypoint.sh", "--device=auto"]' in lines
+    gpu, cpu = (set(steps(stage)) for stage in ("gpu", "cpu"))
+    assert {instruction for instruction, _ in cpu - gpu} == {"RUN", "ENTRYPOINT"}
+    assert ("USER", "1000") in gpu & cpu
+    assert any("[serve,cuda]" in rest for _, rest in gpu)
+    assert ("ENTRYPOINT", '["/usr/bin/tf_serving_entrypoint.sh", "--device=auto"]') in gpu
 
 
 # -- objects that a cluster accepts

@@ -12,16 +12,21 @@ import signal
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from typing import Any
+from typing import Any, cast
 
 from tfport.audit.examine import STOPPED, UNREADABLE, AuditQuestions, Row, examine_folder
 from tfport.audit.staging import staged
 from tfport.audit.store import ModelFolder, name_and_version
 from tfport.errors import Error
-from tfport.operating_system import KILLED, how_ended, interrupts_blocked, resident_memory
+from tfport.operating_system import (
+    KILLED,
+    how_ended,
+    interrupts_blocked,
+    resident_memory,
+    start_resource_tracker,
+)
 from tfport.startup.dataclass import dataclass, field
 
 BEGIN, ROW, DONE = "begin", "row", "done"
@@ -64,7 +69,7 @@ class Examiners:
         self.workers: list[_Worker] = []
 
     def __enter__(self) -> Examiners:
-        resource_tracker.ensure_running()  # its start would unblock interrupts
+        start_resource_tracker()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -88,8 +93,7 @@ class Examiners:
             soonest = min(worker.deadline for worker in busy.values())
             ready = wait(list(busy), timeout=max(0.0, soonest - time.monotonic()))
             for connection in ready:
-                assert isinstance(connection, Connection)
-                yield from self._heard(busy[connection], again)
+                yield from self._heard(busy[cast(Connection, connection)], again)
             for worker in busy.values():
                 if worker.task is not None and time.monotonic() > worker.deadline:
                     why = f"not examined within {self.limits.seconds:g} seconds (--timeout)"

@@ -122,6 +122,10 @@ def _discard_output() -> None:
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Parse the command line; only the module of its command is imported."""
     name = arguments[0] if arguments else ""
+    if "--version" in arguments and set(arguments) <= {"--version", "--json"}:
+        from tfport.cli.version import show_version
+
+        return argparse.Namespace(run=show_version, json="--json" in arguments)
     if commands := COMMANDS.of(name):
         return commands[0].parse(arguments[1:])
     if name and not name.startswith("-") and COMMANDS.lacks(name):
@@ -140,7 +144,8 @@ def parser(*, complete: bool = True) -> CommandParser:
         epilog=EPILOG,
         formatter_class=_HelpFormatter,
     )
-    top.add_argument("--version", action=_Version, nargs=0, help="print the version of tfport")
+    top.add_argument("--version", action="store_true", help="print the version of tfport")
+    top.add_argument("--json", action="store_true", help="with --version: also those of what tfport uses")
     subparsers = top.add_subparsers(title="commands", metavar="COMMAND", dest="command", required=True)
     for command in all_commands():
         command.add_to(subparsers, complete=complete)
@@ -153,16 +158,6 @@ class _HelpFormatter(HelpFormatter):
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=16)
         self._action_max_length = 14  # argparse measures commands without their indentation
-
-
-class _Version(argparse.Action):
-    """Look up the version only when it is needed."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        from importlib.metadata import version
-
-        print(f"tfport {version('tfport')}")
-        parser.exit()
 
 
 def _print_warning(

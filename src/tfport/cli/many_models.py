@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from tfport.errors import Error
-from tfport.operating_system import interrupts_blocked, processors
+from tfport.operating_system import interrupts_blocked, processors, start_resource_tracker
 
 PARALLEL_FROM = 16
 """Fewer models take less time here than starting processes."""
@@ -46,10 +46,9 @@ def _in_parallel(
 ) -> Iterator[Result]:
     import multiprocessing
     from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor
-    from multiprocessing import resource_tracker
 
     spawn = multiprocessing.get_context("spawn")  # a fork would share the open atlas
-    resource_tracker.ensure_running()  # its start would unblock interrupts
+    start_resource_tracker()
     pool = None
     try:
         with interrupts_blocked():  # also those of a pool half made, whose semaphores nobody would release

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import heapq
 import itertools
-import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,6 +22,7 @@ from time import monotonic
 from typing import Any
 
 from tfport.errors import DeadlineExceeded, RunStopped
+from tfport.operating_system import after_fork
 
 StopHandle = tuple[Any, Callable[[], None]]
 """What an engine computes with, and the function that stops it."""
@@ -109,7 +109,7 @@ class DeadlineWatch:
 
 
 _WATCH = DeadlineWatch()
-os.register_at_fork(after_in_child=_WATCH.__init__)  # type: ignore[misc]  # a child has no such thread
+after_fork(_WATCH.__init__)  # type: ignore[misc]  # a child has no such thread
 
 
 @contextmanager

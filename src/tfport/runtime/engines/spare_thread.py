@@ -10,12 +10,13 @@ threads than calls.
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable
 from contextvars import copy_context
 from queue import SimpleQueue
 from typing import Any
+
+from tfport.operating_system import after_fork
 
 Work = Callable[[], Any]
 
@@ -78,4 +79,4 @@ class _Handed:
 
 
 _SPARE = SpareThread()
-os.register_at_fork(after_in_child=_SPARE.__init__)  # type: ignore[misc]  # a child has no such thread
+after_fork(_SPARE.__init__)  # type: ignore[misc]  # a child has no such thread

@@ -6,10 +6,11 @@ after another: a graph is not captured while kernels are compiled, for which all
 
 from __future__ import annotations
 
-import os
 import threading
 from collections import deque
 from collections.abc import Callable
+
+from tfport.operating_system import after_fork
 
 Work = Callable[[], None]
 RUNS_TO_PREPARE = 3
@@ -56,4 +57,4 @@ class Preparations:
 
 PREPARATIONS = Preparations()
 """Those of this process, for all GPUs."""
-os.register_at_fork(after_in_child=PREPARATIONS.__init__)  # type: ignore[misc]  # a child has no such thread
+after_fork(PREPARATIONS.__init__)  # type: ignore[misc]  # a child has no such thread
