@@ -79,7 +79,7 @@ inspect.signatures inspect.signatures.*.inputs inspect.signatures.*.outputs
 lib.libraries.library.registers.kernels.constraints lib.libraries.library.registers.uncalled
 lib.libraries.library.versions
 op.lite.versions.since op.ops.later op.unknown
-run.outputs
+run.outputs run.outputs.*.value=any
 target.targets.lite.ops target.targets.parts.facts=any target.targets.parts.kernels
 target.targets.parts.libraries
 targets.packages.releases.facts=any

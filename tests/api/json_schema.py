@@ -11,7 +11,9 @@ MOST_FIELDS = 40
 
 def schema_of(samples: list[Any], maps: frozenset[str], where: str) -> Schema:
     """What all samples have in common. `maps` are the places of objects whose keys are names, such as
-    `inspect.ops.total`; `target.facts=any` if their values are of many kinds."""
+    `inspect.ops.total`; `run.value=any` is a value of any type."""
+    if f"{where}=any" in maps:
+        return {}
     types = {type(sample) for sample in samples}
     names = sorted({SCALARS[kind] for kind in types if kind in SCALARS})
     if "number" in names and "integer" in names:
@@ -31,8 +33,8 @@ def schema_of(samples: list[Any], maps: frozenset[str], where: str) -> Schema:
 
 
 def _object(objects: list[dict[str, Any]], maps: frozenset[str], where: str) -> Schema:
-    if where in maps or f"{where}=any" in maps:
-        values = [value for sample in objects for value in sample.values() if where in maps]
+    if where in maps:
+        values = [value for sample in objects for value in sample.values()]
         return {"additionalProperties": schema_of(values, maps, f"{where}.*")} if values else {}
     fields = list(dict.fromkeys(field for sample in objects for field in sample))
     assert len(fields) <= MOST_FIELDS, (where, fields)
