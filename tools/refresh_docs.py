@@ -36,7 +36,11 @@ def updated_session(session: str) -> str:
 
 
 def comparable(text: str) -> str:
-    """A text without what depends on the processor: the last bits of outputs in `fix`, and its columns."""
+    """A text without what depends on the processor: the last bits of outputs in `fix`, and its columns.
+
+    Also without the version, which an editable install keeps from the day it was made.
+    """
+    text = re.sub(r"\btfport \d+\.\d+\.\d+", "tfport VERSION", text)
     text = re.sub(r"largest absolute +relative +ulps +unequal", "differences", text)
     rounding = re.compile(r"(float\d+) +\S+ +\S+ +[\d,]+ +[\d,]+ of ([\d,]+)$", re.MULTILINE)
     return rounding.sub(r"\1 of \2", text).strip()

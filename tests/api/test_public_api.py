@@ -106,6 +106,7 @@ def test_the_version_stands_in_one_place():
         ("CITATION.cff", r"^version: (.*)$"),
         ("deploy/helm/tfport-serve/Chart.yaml", r"^version: (.*)$"),
         ("docs/ci.md", r"\bv(\d+\.\d+\.\d+)$"),
+        ("README.md", r"\btfport (\d+\.\d+\.\d+)"),
         ("CHANGELOG.md", r"\A# Changes\n\n## (.*)$"),
     ]:
         found = re.findall(pattern, (ROOT / name).read_text("utf-8"), re.MULTILINE)

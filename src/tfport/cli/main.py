@@ -7,6 +7,7 @@ Every error is one sentence on standard error, without a traceback.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import errno
 import gc
 import io
@@ -41,6 +42,12 @@ _DEFERRED = (
 )
 """Modules that a command imports and does not use until it has answered: those that only document NumPy, or
 its types, are a third of the time to import it."""
+PACKAGES = (
+    *("numpy", "protobuf", "ml-dtypes", "scipy"),
+    *("onnxruntime", "onnxruntime-gpu", "openvino", "ai-edge-litert", "apache-tvm-ffi"),
+    *("onnx", "h5py", "sentencepiece", "pyarrow", "grpcio", "aiohttp", "tensorflow", "keras"),
+)
+"""What `tfport --version --json` names; the engines are the second row."""
 INTERRUPTED, MOST_INTERRUPTS = 130, 5
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 EPILOG = """Run `tfport COMMAND --help` for the arguments of a command.
@@ -123,8 +130,6 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Parse the command line; only the module of its command is imported."""
     name = arguments[0] if arguments else ""
     if "--version" in arguments and set(arguments) <= {"--version", "--json"}:
-        from tfport.cli.version import show_version
-
         return argparse.Namespace(run=show_version, json="--json" in arguments)
     if commands := COMMANDS.of(name):
         return commands[0].parse(arguments[1:])
@@ -150,6 +155,26 @@ def parser(*, complete: bool = True) -> CommandParser:
     for command in all_commands():
         command.add_to(subparsers, complete=complete)
     return top
+
+
+def show_version(args: argparse.Namespace) -> int:
+    """Print the version of tfport; as JSON, also those of what computes answers."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    if not args.json:
+        print(f"tfport {version('tfport')}")
+        return 0
+    import platform
+
+    from tfport.cli.output import print_json
+
+    packages: dict[str, str | None] = dict.fromkeys(PACKAGES)
+    for name in PACKAGES:
+        with contextlib.suppress(PackageNotFoundError):
+            packages[name] = version(name)
+    about = {"python": platform.python_version(), "system": sys.platform, "machine": platform.machine()}
+    print_json({"version": 1, "tfport": version("tfport"), **about, "packages": packages})
+    return 0
 
 
 class _HelpFormatter(HelpFormatter):
