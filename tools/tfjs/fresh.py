@@ -112,7 +112,7 @@ def wheel_of(name: str) -> tuple[str, str, zipfile.ZipFile, list[str]] | None:
 def models_in(paths: list[str]) -> list[str]:
     saved = [p.rsplit("/", 1)[0] + "/" for p in paths if p.endswith("/saved_model.pb")]
     inside = tuple(saved) or ("\0",)
-    files = [p for p in paths if p.endswith((".pb", ".h5", ".hdf5", ".keras", "model.json"))]
+    files = [p for p in paths if p.endswith((".pb", ".h5", ".hdf5", ".keras", ".tflite", "model.json"))]
     return sorted(saved + [p for p in files if not p.startswith(inside)])
 
 

@@ -15,7 +15,9 @@ from tfport.fix.lite.interpreter import LiteInterpreter
 EMPTY = 'import sys; sys.modules.update(dict.fromkeys(("ai_edge_litert", "tflite_runtime", "tensorflow")))'
 
 
-def test_a_python_without_an_interpreter_is_named(tmp_path):
+@pytest.fixture
+def empty_python(tmp_path):
+    """A Python without an interpreter."""
     python = tmp_path / "python"
     program = (
         f"{EMPTY}; import os, runpy; sys.argv = sys.argv[1:]; "
@@ -24,8 +26,12 @@ def test_a_python_without_an_interpreter_is_named(tmp_path):
     )
     python.write_text(f"""#!/bin/sh\nexec {sys.executable} -c "{program.replace('"', chr(39))}" "$@"\n""")
     python.chmod(0o755)
+    return str(python)
+
+
+def test_a_python_without_an_interpreter_is_named(empty_python):
     model = tfport.load(case("NEG", numbers(2, 3)).model)
-    verification = verify(model, model, live=False, targets=[LiteInterpreter(str(python))])
+    verification = verify(model, model, live=False, targets=[LiteInterpreter(empty_python)])
     assert verification.verdict == "differs"
     assert "no ai_edge_litert, tflite_runtime or tensorflow in this Python" in verification.statement
 
@@ -39,3 +45,23 @@ def test_an_original_of_another_format_is_said_to_be_one(tmp_path):
     assert "it is no TensorFlow Lite file" in result.why
     (result,) = LiteInterpreter(sys.executable).ask([ModelSide(lite, lite.signatures)], [])
     assert not result.why
+
+
+def runners(model, **runner):
+    verification = verify(model, model, live=False, targets=[LiteInterpreter(**runner)])
+    return [(c.runner.split()[0], c.answered > 0) for c in verification.comparisons]
+
+
+def test_tfport_need_not_run_a_file_that_the_interpreter_of_the_target_runs():
+    pytest.importorskip("ai_edge_litert")
+    model = tfport.load(case("NEG", numbers(2, 3)).model)
+    litert, own = ("ai-edge-litert", True), ("tfport", True)
+    assert runners(model, python=sys.executable, is_target=True) == [litert]
+    assert runners(model, python=sys.executable) == [own, litert]
+
+
+def test_tfport_runs_a_file_that_the_interpreter_of_the_target_does_not_run(empty_python):
+    model = tfport.load(case("NEG", numbers(2, 3)).model)
+    (_, is_answered), own = runners(model, python=empty_python, is_target=True)
+    assert not is_answered
+    assert own == ("tfport", True)

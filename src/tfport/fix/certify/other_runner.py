@@ -56,6 +56,8 @@ class OtherRunner(ABC):
 
     runtime: str
     worker: Path
+    reads_only_target = False
+    """Whether the files that it reads are those of its target alone, so that nothing else need run them."""
 
     def __init__(
         self,
@@ -80,6 +82,11 @@ class OtherRunner(ABC):
     @property
     def name(self) -> str:
         return self.facts.name
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether a rewritten model that this runner answers with need not be run by tfport too."""
+        return self.reads_only_target and self.facts.is_target
 
     @classmethod
     @abstractmethod
@@ -114,6 +121,8 @@ class OtherRunner(ABC):
         folder.mkdir()
         job = {**self.job(folder, side, trials), "memory": _memory()}
         for i, trial in enumerate(trials):
+            if job["trials"][i] is None:
+                continue
             with suppress(Error):  # the worker refuses a trial whose inputs are missing
                 write_tensors(folder / f"{i}.in", _feeds(side, trial))
         (folder / "job.json").write_text(json.dumps(job), encoding="utf-8")

@@ -8,13 +8,13 @@ it is installed, and each Python that the caller names. `certificate` presents t
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from tfport.errors import Error
-from tfport.fix.certify.compare import Tolerance, compare, is_float
+from tfport.fix.certify.compare import Tolerance
+from tfport.fix.certify.constant_outputs import constant_outputs
 from tfport.fix.certify.model_pair import answerable, both_sides, with_outputs, without_repeats
 from tfport.fix.certify.narrowest import narrowest_types
 from tfport.fix.certify.other_runner import OtherRunner
@@ -22,7 +22,7 @@ from tfport.fix.certify.outcomes import OutcomeComparer
 from tfport.fix.certify.provenance import own_facts, own_name
 from tfport.fix.certify.runners import ModelSide, OwnSession, RunnerResult, TrialOutcome
 from tfport.fix.certify.tensorflow_runner import live_tensorflow
-from tfport.fix.certify.trial_plan import TrialPlan
+from tfport.fix.certify.trial_plan import TrialPlan, Tried
 from tfport.fix.certify.trials import GENERATED, Trial, nudged_trial, user_trials
 from tfport.fix.certify.verification import AnswerComparison, TrialRecord, Verification
 from tfport.graph.model import Model
@@ -64,6 +64,7 @@ def verify(
     compute are skipped and reported. Quantized outputs may differ by `steps`, and
     others by this `part` of their largest number.
     `targets` are runners of the target; with `live`, TensorFlow runs both models too if it is installed.
+    tfport's runtime runs the original, and the rewritten model unless the runner of the target is enough.
     """
     sides = both_sides(before, after, signatures, fetches, feeds)
     installed = live_tensorflow() if live else None
@@ -86,9 +87,14 @@ def verify(
         verification.settings["part"] = part
     verifier = _Verifier(sides, verification, Tolerance(rtol, atol, steps, part=part), registry, progress)
     others = [*([installed] if installed else []), *targets]
-    verifier.own(user_inputs, alone=not others)
+    verifier.run_original(user_inputs, alone=not others)
+    if not any(runner.is_enough for runner in targets):
+        verifier.compare_own()
+    verifier.keep_answered()
     for runner in others:
         verifier.foreign(runner)
+    if not verifier.is_compared():
+        verifier.compare_own()
     verifier.note_constants()
     return verification
 
@@ -120,55 +126,79 @@ class _Verifier:
         self.registry = registry
         self.progress = progress
         self.trials: list[Trial] = []
+        self.own_outcomes: list[TrialOutcome] = []
+        """Those of the original for all trials, in tfport's runtime."""
         self.references: dict[str, list[TrialOutcome]] = {}
         """The outcomes of the original for all trials, by runner."""
         for signature in self.before.signatures.values():
             if narrowest := narrowest_types(self.before.model, signature):
                 verification.narrowest[signature.name] = narrowest
 
-    def own(self, user_inputs: Sequence[Mapping[str, Any]], *, alone: bool) -> None:
-        """Generate the trials, and run both models on them in tfport's runtime.
+    @cached_property
+    def rewritten(self) -> OwnSession:
+        """tfport's runtime with the rewritten model loaded."""
+        return OwnSession(self.after, self.registry)
 
-        One model and one signature at a time: the plan of each has its own copy of the weights. `alone`: no
-        other runner needs the trials.
+    def run_original(self, user_inputs: Sequence[Mapping[str, Any]], *, alone: bool) -> None:
+        """Generate the trials, and run the original on them in tfport's runtime.
+
+        One signature at a time: the plan of each has its own copy of the weights. `alone`: no other runner
+        needs the trials.
         """
-        original, rewritten = (OwnSession(side, self.registry) for side in (self.before, self.after))
-        outcomes: list[TrialOutcome] = []
-        answers: list[TrialOutcome] = []
+        original = OwnSession(self.before, self.registry)
 
         def ask(trial: Trial) -> TrialOutcome:
             self.progress(f"{trial.signature}: {trial.name}")
             return original.ask(trial)
 
         def is_same(signature: str) -> bool:
-            first, second = original.program(signature), rewritten.program(signature)
-            return alone and first is not None and second is not None and compute_the_same(first, second)
+            if not alone:
+                return False
+            first, second = original.program(signature), self.rewritten.program(signature)
+            return first is not None and second is not None and compute_the_same(first, second)
 
         plan = TrialPlan(self.before, ask, user_inputs, self.verification, original.words(), is_same)
-        for _, planned in itertools.groupby(plan.trials(), key=lambda pair: pair[0].signature):
-            tried = list(planned)
-            for trial, outcome in tried:
+        for _, planned in itertools.groupby(plan.trials(), key=_signature_of):
+            for trial, outcome in planned:
                 self._record(trial, outcome)
+                self.trials.append(trial)
+                self.own_outcomes.append(outcome)
             original.release_memory()
-            for done, (trial, outcome) in enumerate(tried):
-                doing = f"{trial.signature}: {trial.name}, rewritten"
-                self.progress(ProgressStep(doing, done, len(tried)))
-                answers.append(rewritten.ask(trial, keeps=outcome.outputs is not None))
-            rewritten.release_memory()
-            self.trials += [trial for trial, _ in tried]
-            outcomes += [outcome for _, outcome in tried]
-        reasons = [answer.why for answer in [*outcomes, *answers] if not answer.ran]
-        if reasons:
-            self.verification.not_asked.append((own_name(), reasons[0]))
-        if any(answer.ran for answer in outcomes):
-            self.references[own_name()] = outcomes
+        self._note_not_run(self.own_outcomes)
+        if any(outcome.ran for outcome in self.own_outcomes):
+            self.references[own_name()] = self.own_outcomes
         self.verification.runners_used.append(own_facts())
-        self.comparer.compare(own_name(), own_name(), self.trials, outcomes, [answers], self._ask_own)
-        self._keep_answered(outcomes)
 
-    def _keep_answered(self, outcomes: Sequence[TrialOutcome]) -> None:
+    def compare_own(self) -> None:
+        """Run the rewritten model in tfport's runtime, one signature at a time, and compare the outputs."""
+        answers: list[TrialOutcome] = []
+        pairs = list(zip(self.trials, self.own_outcomes, strict=True))
+        for name, tried in itertools.groupby(pairs, key=_signature_of):
+            of_signature = list(tried)
+            for done, (trial, outcome) in enumerate(of_signature):
+                doing = f"{name}: {trial.name}, rewritten"
+                self.progress(ProgressStep(doing, done, len(of_signature)))
+                answers.append(self.rewritten.ask(trial, keeps=outcome.outputs is not None))
+            self.rewritten.release_memory()
+        self._note_not_run(answers)
+        outcomes = self.own_outcomes
+        self.comparer.compare(own_name(), own_name(), self.trials, outcomes, [answers], self._ask_own)
+
+    def is_compared(self) -> bool:
+        """Whether tfport or another runner compared every signature."""
+        compared = {c.signature for c in self.verification.comparisons if c.answered}
+        own = any(c.runner == own_name() for c in self.verification.comparisons)
+        return own or compared >= set(self.verification.signatures)
+
+    def _note_not_run(self, outcomes: Sequence[TrialOutcome]) -> None:
+        """Note the reason why tfport does not run a model, if so."""
+        reasons = [outcome.why for outcome in outcomes if not outcome.ran]
+        if reasons and own_name() not in dict(self.verification.not_asked):
+            self.verification.not_asked.append((own_name(), reasons[0]))
+
+    def keep_answered(self) -> None:
         """Drop generated trials that the original refuses, if it answers others: releases crash on some."""
-        pairs = list(zip(self.trials, outcomes, strict=True))
+        pairs = list(zip(self.trials, self.own_outcomes, strict=True))
         answered = {trial.signature for trial, outcome in pairs if outcome.outputs is not None}
         kept = [
             (trial, outcome)
@@ -176,8 +206,7 @@ class _Verifier:
             if outcome.outputs is not None or trial.origin != GENERATED or trial.signature not in answered
         ]
         self.trials = [trial for trial, _ in kept]
-        if own_name() in self.references:
-            self.references[own_name()] = [outcome for _, outcome in kept]
+        self.own_outcomes[:] = [outcome for _, outcome in kept]
 
     def _record(self, trial: Trial, outcome: TrialOutcome) -> None:
         record = TrialRecord.of(trial, outcome.outputs is not None, outcome.why)
@@ -285,6 +314,10 @@ class _Verifier:
         return min(self.references, key=lambda name: name == own_name(), default=None)
 
 
+def _signature_of(tried: Tried) -> str:
+    return tried[0].signature
+
+
 def _refusal(results: Sequence[RunnerResult], crashes: int) -> str:
     """Why the rewritten model does not run: it is refused, or crashes in some of the runs."""
     why = next((result.why for result in results if result.why), "")
@@ -307,62 +340,3 @@ _REPEATABLE = READS | {"VarHandleOp", "HashTableV2", "StatefulPartitionedCall", 
 
 def _first(answers: RunnerResult) -> TrialOutcome:
     return next(iter(answers.outcomes), TrialOutcome(why=answers.why, ran=False))
-
-
-# Outputs that never vary: a comparison says little about them.
-
-
-def constant_outputs(
-    side: ModelSide,
-    trials: Sequence[Trial],
-    outcomes: Sequence[TrialOutcome],
-    tolerance_of: Callable[[str, str], Tolerance],
-) -> Iterator[str]:
-    """A sentence for each output of the original that does not vary, or is always NaN or empty.
-
-    An output that is the same, within the tolerance, for every input of its size may depend on a part of the
-    model that the inputs do not reach: a model that ignores its inputs would agree too. One that is always
-    NaN agrees with any other NaN, and one that is always empty has nothing to compare.
-    """
-    for name, signature in side.signatures.items():
-        answers = [
-            (trial, outcome.outputs)
-            for trial, outcome in zip(trials, outcomes, strict=True)
-            if trial.signature == name and trial.finite and outcome.outputs is not None
-        ]
-        if len(answers) < 2 or not signature.inputs:
-            continue
-        for output in signature.outputs:
-            values = [(_shapes(trial), outputs[output]) for trial, outputs in answers]
-            yield from _sentence(f"{name}: {output}", values, tolerance_of(name, output))
-
-
-def _sentence(output: str, answers: Sequence[tuple[Any, Any]], tolerance: Tolerance) -> Iterator[str]:
-    """A sentence about an output, from the shapes of the inputs and its values."""
-    arrays = [np.asarray(part) for _, value in answers for part in _parts(value)]
-    if not any(array.size for array in arrays):
-        yield f"{output} was empty for all {len(answers)} inputs, so nothing in it was compared"
-    elif all(is_float(array.dtype) and bool(np.isnan(array).all()) for array in arrays):
-        yield f"{output} was NaN for all {len(answers)} inputs, so the comparison says nothing about it"
-    elif _never_varies(answers, tolerance):
-        yield (
-            f"{output} never varied: it was the same for all inputs of a size, so the comparison says "
-            "little about it"
-        )
-
-
-def _never_varies(answers: Sequence[tuple[Any, Any]], tolerance: Tolerance) -> bool:
-    """Whether the answers to inputs of the same sizes are the same, and there are some of the same sizes."""
-    first: dict[Any, Any] = {}
-    for shapes, value in answers:
-        if not compare(value, first.setdefault(shapes, value), tolerance).alike:
-            return False
-    return len(first) < len(answers)
-
-
-def _shapes(trial: Trial) -> tuple[Any, ...]:
-    return tuple(np.shape(part) for value in trial.inputs.values() for part in _parts(value))
-
-
-def _parts(output: Any) -> Sequence[Any]:
-    return output if isinstance(output, tuple) else (output,)

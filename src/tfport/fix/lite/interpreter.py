@@ -14,8 +14,10 @@ from tfport.formats.lite.records import LiteFile
 from tfport.formats.lite.write import lite_bytes
 from tfport.frontends.lite.build import file_signatures
 from tfport.graph.model import Signature
+from tfport.runtime.engines.litert.whole_file import may_run_alone
 
 MODEL = "model.tflite"
+RANDOM = frozenset(("MULTINOMIAL", "RANDOM_STANDARD_NORMAL", "RANDOM_UNIFORM"))
 
 
 class LiteInterpreter(OtherRunner):
@@ -23,6 +25,7 @@ class LiteInterpreter(OtherRunner):
 
     runtime = "TensorFlow Lite interpreter"
     worker = WORKERS / "lite_worker.py"
+    reads_only_target = True
     has_signatures = False
     """Whether it runs signatures of other subgraphs than the first; old interpreters run no other one."""
 
@@ -37,7 +40,7 @@ class LiteInterpreter(OtherRunner):
             return {"model": str(folder / MODEL), "trials": [None] * len(trials)}
         (folder / MODEL).write_bytes(lite_bytes(file))
         asked = [self._asked(file, side.signatures[trial.signature]) for trial in trials]
-        return {"model": str(folder / MODEL), "trials": asked}
+        return {"model": str(folder / MODEL), "trials": asked, "keeps": _may_keep(file)}
 
     def _asked(self, file: LiteFile, signature: Signature) -> dict[str, Any] | None:
         """The inputs and outputs by the names of tfport's tensors; None if the interpreter cannot run it.
@@ -60,3 +63,8 @@ class LiteInterpreter(OtherRunner):
                 },
             }
         return None
+
+
+def _may_keep(file: LiteFile) -> bool:
+    """Whether an interpreter may run several trials: nothing of one trial changes the next one's answers."""
+    return may_run_alone(file) and RANDOM.isdisjoint(code.op for code in file.operator_codes)

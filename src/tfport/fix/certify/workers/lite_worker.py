@@ -42,7 +42,11 @@ def release(package):
 
 
 class LoadedFile(object):
-    """A file; each trial gets a new interpreter, so that no state is left of another trial."""
+    """A file.
+
+    Each trial gets a new interpreter, so that no state is left of another trial. A file without state keeps
+    one for trials of the same shapes: a new one prepares all weights again.
+    """
 
     def __init__(self, job, module):
         if not os.path.exists(job["model"]):  # the original, if it has another format
@@ -50,23 +54,42 @@ class LoadedFile(object):
         with io.open(job["model"], "rb") as file:
             self.content = file.read()  # must outlive the interpreter: old ones do not copy it
         self.module = module
-        module.Interpreter(model_content=self.content).allocate_tensors()
+        self.keeps = job["keeps"]
+        self.kept = {}
+        self.keep(self.prepared({}))
 
     def run(self, trial, feeds):
-        interpreter = self.module.Interpreter(model_content=self.content)
         if trial.get("signature"):
-            return self.run_signature(interpreter, trial, feeds)
-        shapes = {detail["index"]: tuple(detail["shape"]) for detail in interpreter.get_input_details()}
+            return self.run_signature(self.module.Interpreter(model_content=self.content), trial, feeds)
+        shapes = {index: feeds[name].shape for name, index in trial["inputs"].items()}
+        interpreter = self.kept.pop(frozenset(shapes.items()), None)
+        if interpreter is None:
+            self.kept.clear()  # frees its memory
+            interpreter = self.prepared(shapes)
+        inputs = {detail["index"] for detail in interpreter.get_input_details()}
         for name, index in trial["inputs"].items():
-            if index in shapes and shapes[index] != feeds[name].shape:
-                interpreter.resize_tensor_input(index, feeds[name].shape)
-        interpreter.allocate_tensors()
-        for name, index in trial["inputs"].items():
-            if index in shapes:
+            if index in inputs:
                 interpreter.set_tensor(index, feeds[name])
         interpreter.invoke()
         outputs = trial["outputs"].items()
-        return [(name, interpreter.get_tensor(index), kind.lower()) for name, (index, kind) in outputs]
+        answers = [(name, interpreter.get_tensor(index), kind.lower()) for name, (index, kind) in outputs]
+        self.keep(interpreter)
+        return answers
+
+    def prepared(self, shapes):
+        """A new interpreter with inputs of these shapes, by their indices."""
+        interpreter = self.module.Interpreter(model_content=self.content)
+        for detail in interpreter.get_input_details():
+            index, shape = detail["index"], tuple(detail["shape"])
+            if shapes.get(index, shape) != shape:
+                interpreter.resize_tensor_input(index, shapes[index])
+        interpreter.allocate_tensors()
+        return interpreter
+
+    def keep(self, interpreter):
+        if self.keeps:
+            shapes = {detail["index"]: tuple(detail["shape"]) for detail in interpreter.get_input_details()}
+            self.kept[frozenset(shapes.items())] = interpreter
 
     def run_signature(self, interpreter, trial, feeds):
         runner = interpreter.get_signature_runner(trial["signature"])

@@ -85,7 +85,7 @@ class WholeFilePlan:
 def whole_file(model: Model, threads: int) -> WholeFile | None:
     """The file of a model that nobody changed, if LiteRT may run it as it is."""
     file = model.lite
-    if file is None or not _may_run_alone(file):
+    if file is None or not may_run_alone(file):
         return None
     content = model.unchanged_file(model.graph) if model.unchanged_file is not None else None
     if content is None:
@@ -102,7 +102,8 @@ def whole_file(model: Model, threads: int) -> WholeFile | None:
     return WholeFile(content, inputs, outputs, threads)
 
 
-def _may_run_alone(file: LiteFile) -> bool:
+def may_run_alone(file: LiteFile) -> bool:
+    """Whether one interpreter may run a file again and again: without state, and to an end."""
     if not file.subgraphs or file.external_buffers or file.external_buffer_groups:
         return False
     return all(map(_is_plain, file.subgraphs))
