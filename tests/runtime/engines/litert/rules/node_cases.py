@@ -154,6 +154,13 @@ CASES = {
     "Einsum": one("Einsum", (2, 3, 4), (4, 2, 5), equation="abc,cad->dab"),
     "Elu with another alpha": one("Elu", alpha=0.5),
     "Expand": (lambda b, x: b.Expand(x, b.ints(2, 3, 4)), (3, 1)),
+    "Expand to computed sizes": (
+        lambda b, x, y: b.Expand(
+            x, b.int64(b.Mul(b.Clip(y, number(b, 1), number(b, 1)), b.const([2.0, 1.0, 4.0], FLOAT32)))
+        ),
+        (3, 1),
+        (3,),
+    ),
     "Gather of rows": (
         lambda b, x: b.Gather(floats(b, 5, 3), b.cast(b.Clip(x, number(b, 0), number(b, 4)), INT32)),
         (2, 4),

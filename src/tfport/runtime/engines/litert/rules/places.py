@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from tfport.runtime.engines.litert.island_node import (
@@ -67,18 +69,27 @@ def vector_of(out: LiteScribe, value: IslandValue) -> tuple[int, list[Number | N
 
 def expand(out: LiteScribe, node: IslandNode) -> IslandValue:
     x = out.as_tensor(node.first)
-    vector, sizes = vector_of(out, node.value(1))
-    if None in sizes:
-        if len(x.sizes) > len(sizes) or any(size != 1 for size in x.sizes):
-            raise NotInLite("Expand to sizes that are computed")
-        return out.add("BROADCAST_TO", [out.plain(x), vector], sizes, dtype=x.dtype)
-    result = broadcast_sizes([x.sizes, [size for size in sizes if size is not None]])
-    if None in result:
-        raise NotInLite("Expand to sizes that may be smaller")
-    full = [size for size in result if size is not None]
-    if full == list(x.sizes):
+    vector, wanted = vector_of(out, node.value(1))
+    sizes = _expanded_sizes(x.sizes, wanted)
+    full = [size for size in sizes if size is not None]
+    if full == list(x.sizes) and len(full) == len(sizes):
         return x
-    return out.add("BROADCAST_TO", [out.plain(x), out.sizes(full)], full, dtype=x.dtype)
+    if len(full) == len(sizes):
+        vector = out.sizes(full)
+    elif len(x.sizes) > len(wanted) or any(size != 1 for size in x.sizes):
+        vector = out.add("BROADCAST_ARGS", [out.sizes(x.sizes), vector], (len(sizes),), dtype="int32").tensor
+    return out.add("BROADCAST_TO", [out.plain(x), vector], sizes, dtype=x.dtype)
+
+
+def _expanded_sizes(sizes: Sequence[Number], wanted: Sequence[Number | None]) -> list[Number | None]:
+    """The sizes of both broadcast together; None where only a run shows them."""
+    rank = max(len(sizes), len(wanted))
+    known = broadcast_sizes([(1,) * rank, sizes, [1 if size is None else size for size in wanted]])
+    is_open = [False] * (rank - len(wanted)) + [size is None for size in wanted]
+    return [
+        None if is_computed and (size == 1 or not isinstance(size, int)) else size
+        for size, is_computed in zip(known, is_open, strict=True)
+    ]
 
 
 def tile(out: LiteScribe, node: IslandNode) -> IslandValue:
