@@ -97,22 +97,22 @@ def jpegs(rows: int) -> Iterator[bytes]:
         yield tf.io.encode_jpeg(pixels, quality=90).numpy()
 
 
-MODELS = {  # the model, its rows, and how many of them
-    "wide_and_deep": (wide_and_deep, examples, 40_000),
-    "text_lstm": (text_lstm, texts, 8_000),
-    "mobilenet_jpeg": (mobilenet, jpegs, 192),
+MODELS = {  # the model, its rows, how many of them, and how often the file has them
+    "wide_and_deep": (wide_and_deep, examples, 40_000, 5),
+    "text_lstm": (text_lstm, texts, 8_000, 2),
+    "mobilenet_jpeg": (mobilenet, jpegs, 192, 1),
 }
 
 
 def main() -> None:
-    for name, (make, rows, number) in MODELS.items():
+    for name, (make, rows, number, times) in MODELS.items():
         folder = Path(sys.argv[1]) / name
         tf.keras.utils.set_random_seed(0)
         model, score = make()
         model.score = tf.function(score, [tf.TensorSpec([None], tf.string, name="rows")])
         tf.saved_model.save(model, str(folder / "model"), model.score)
         with tf.io.TFRecordWriter(str(folder / "rows.tfrecord")) as file:
-            for row in rows(number):
+            for row in list(rows(number)) * times:
                 file.write(row)
 
 

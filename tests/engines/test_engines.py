@@ -24,7 +24,8 @@ def ray():
     ray = pytest.importorskip("ray")
     for left in reversed(range(STARTS)):
         try:
-            ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+            # two for the actors of a pool, and two for the tasks that read: a pool that takes all waits for ever
+            ray.init(num_cpus=4, include_dashboard=False, log_to_driver=False)
             break
         except Exception as error:  # Ray gives its node 30 seconds to start, which a busy machine may need
             if not left or "timed out during startup" not in str(error):

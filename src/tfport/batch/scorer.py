@@ -40,7 +40,9 @@ from tfport.graph.dtypes import STRING
 from tfport.graph.infer_shapes import infer_shapes
 from tfport.graph.model import Model
 from tfport.runtime.custom.registry import Registry, definitions_with, ready
+from tfport.runtime.engines.engine import Engine
 from tfport.runtime.engines.gpu.gpu_options import NO_GPU_OPTIONS, GpuOptions
+from tfport.runtime.engines.make_engine import make_engine
 from tfport.runtime.feeds import as_array
 from tfport.runtime.select_signature import select_signature
 from tfport.runtime.session import Session
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
 
 Pieces = dict[str, list[tuple["NDArray[np.int64]", "NDArray[Any]"]]]
 DEFAULTS = ScoringOptions()
+ONNX_RUNTIME = DEFAULTS.engine
 CONTENT = "content"
 """The column of a source that has one value per row, such as records or images: it feeds the only input."""
 
@@ -82,7 +85,7 @@ class BatchScorer:
             self.session = Session(
                 model,
                 threads=options.threads,
-                engine=options.engine,
+                engine=_engine(options, gpu),
                 device=options.device,
                 gpu=gpu,
                 registry=registry,
@@ -358,6 +361,13 @@ class BatchScorer:
         if self.options.on_error == COLLECT:
             columns.append(pa.array([errors.get(row) for row in range(number)], pa.string()))
         return pa.RecordBatch.from_arrays(columns, schema=self.schema(batch.schema))
+
+
+def _engine(options: ScoringOptions, gpu: GpuOptions) -> str | Engine:
+    """The engine of a session. Waiting threads must not spin: the reader and other workers need the cores."""
+    if options.engine != ONNX_RUNTIME:
+        return options.engine
+    return make_engine(options.engine, options.threads, spins=False, device=options.device, gpu=gpu)
 
 
 def _graph_of(model: Model | ModelSource, registry: Registry | None) -> Model:

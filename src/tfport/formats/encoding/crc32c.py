@@ -6,22 +6,34 @@ is not reliable (`Mask` in TensorFlow's crc32c.h).
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+from typing import Any
+
 SMALL = 1 << 20
 MASK = 0xA282EAD8
 
 
-def checksum(data: bytes | memoryview, after: int = 0) -> int:
-    """The CRC32C of `data`, continuing from the checksum of the preceding bytes."""
+@functools.cache
+def extension() -> Callable[[int, Any], int]:
+    """The function in C that continues a checksum."""
     import google_crc32c
 
+    extend: Callable[[int, Any], int] = google_crc32c.extend
+    return extend
+
+
+def checksum(data: bytes | memoryview, after: int = 0) -> int:
+    """The CRC32C of `data`, continuing from the checksum of the preceding bytes."""
+    extend = extension()
     if isinstance(data, memoryview):
         if data.nbytes > SMALL:
             import numpy as np
 
             # the extension accepts bytes and arrays but no memoryview; an array needs no copy
-            return int(google_crc32c.extend(after, np.frombuffer(data, np.uint8)))
+            return int(extend(after, np.frombuffer(data, np.uint8)))
         data = bytes(data)
-    return int(google_crc32c.extend(after, data))
+    return int(extend(after, data))
 
 
 def masked(crc: int) -> int:

@@ -6,14 +6,19 @@ files of input pipelines.
 
 from __future__ import annotations
 
+import functools
 import struct
 from collections.abc import Callable, Iterator
 
 from tfport.errors import UnreadableFile
-from tfport.formats.encoding.crc32c import checksum, masked
+from tfport.formats.encoding.crc32c import checksum, extension, masked
 from tfport.formats.files import Files
 
 HEAD, FOOT = 12, 4
+BLOCK, MOST = 1 << 20, 64 << 20
+"""Bytes of a stream that are read at a time, at least and at most."""
+_HEAD, _FOOT = struct.Struct("<QI"), struct.Struct("<I")
+_CORRUPT = "the record is corrupt: its checksum does not match"
 
 
 def read_records(files: Files, name: str) -> Iterator[memoryview]:
@@ -39,26 +44,38 @@ def stream_records(read: Callable[[int], bytes], where: str) -> Iterator[bytes |
 
     A record with a wrong checksum is the error about it, and reading goes on; a wrong length is raised.
     """
-    at = 0
-    while head := read(HEAD):
-        if len(head) < HEAD:
-            raise UnreadableFile(f"{where}, byte {at}: the record is truncated")
-        _check(memoryview(head)[:8], memoryview(head)[8:], where, at)
-        (length,) = struct.unpack("<Q", head[:8])
-        data, foot = read(length), read(FOOT)
-        if len(data) < length or len(foot) < FOOT:
-            raise UnreadableFile(f"{where}, byte {at}: the record is truncated")
-        try:
-            _check(memoryview(data), memoryview(foot), where, at)
-            yield data
-        except UnreadableFile as error:
-            yield error
-        at += HEAD + length + FOOT
+    extend, data, at, before = extension(), b"", 0, 0
+    while True:
+        needed = HEAD
+        while len(data) - at >= needed:
+            length, stored = _HEAD.unpack_from(data, at)
+            if stored != _sum_of_length(length):
+                raise UnreadableFile(f"{where}, byte {before + at}: {_CORRUPT}")
+            end = at + HEAD + length
+            needed = end + FOOT - at
+            if needed > len(data) - at:
+                break
+            record = data[at + HEAD : end]
+            is_same = masked(extend(0, record)) == _FOOT.unpack_from(data, end)[0]
+            yield record if is_same else UnreadableFile(f"{where}, byte {before + at}: {_CORRUPT}")
+            at, needed = end + FOOT, HEAD
+        more = read(min(max(needed, BLOCK), MOST))
+        if not more:
+            break
+        data, before, at = data[at:] + more, before + at, 0
+    if at < len(data):
+        raise UnreadableFile(f"{where}, byte {before + at}: the record is truncated")
+
+
+@functools.lru_cache(1 << 14)
+def _sum_of_length(length: int) -> int:
+    """The checksum of the length of a record; few lengths occur."""
+    return masked(checksum(struct.pack("<Q", length)))
 
 
 def _check(data: memoryview, stored: memoryview, where: str, at: int) -> None:
     if masked(checksum(data)) != struct.unpack("<I", stored)[0]:
-        raise UnreadableFile(f"{where}, byte {at}: the record is corrupt: its checksum does not match")
+        raise UnreadableFile(f"{where}, byte {at}: {_CORRUPT}")
 
 
 def record(data: bytes) -> bytes:

@@ -57,6 +57,7 @@ LOOP = (
 
 PROGRAM = (
     "embedding_lookups",
+    "hashed_features",
     "sparse_columns",
     "string_chains",
     "unrolled_lstm",

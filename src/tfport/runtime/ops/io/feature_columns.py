@@ -13,8 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tfport.errors import RunFailed
-from tfport.runtime.ops.io.feature_lists import LIST_TAGS, elements, entries
+from tfport.runtime.ops.io.feature_lists import HASHED, LIST_TAGS, elements, entries
+from tfport.runtime.ops.io.key_orders import ordered_entries
 from tfport.runtime.ops.io.message_batches import Ints, MalformedMessage, MessageBuffer, Spans
+from tfport.runtime.ops.strings.fingerprints import fingerprint64
 
 _NAMES = {np.dtype(object): "string", np.dtype(np.float32): "float32", np.dtype(np.int64): "int64"}
 _DTYPE_OF_TAG = {tag: dtype for dtype, tag in LIST_TAGS.items()}
@@ -28,6 +30,10 @@ class FeatureSpec(NamedTuple):
     skips_empty: bool = False
     """Whether a Feature without a list counts as missing."""
 
+    def hashed(self) -> FeatureSpec:
+        """The fingerprints of the strings of this feature."""
+        return self._replace(dtype=HASHED)
+
 
 class DenseFeature(NamedTuple):
     """A dense feature; if it `varies` along its first axis, `shape` is that of the other axes."""
@@ -36,6 +42,18 @@ class DenseFeature(NamedTuple):
     default: Any
     shape: tuple[int, ...]
     varies: bool
+    is_hashed: bool = False
+    """Whether the fingerprints of strings are wanted; `default` has those of the default."""
+
+    def hashed(self) -> DenseFeature:
+        """The fingerprints of the strings of this feature."""
+        default = fingerprint64(self.default.reshape(-1).tolist()).reshape(self.default.shape)
+        return self._replace(default=default, is_hashed=True)
+
+    @property
+    def spec(self) -> FeatureSpec:
+        dtype = HASHED if self.is_hashed else dtype_of(self.default)
+        return FeatureSpec(self.key, dtype, skips_empty=True)
 
 
 class FeatureColumn(NamedTuple):
@@ -89,10 +107,12 @@ def columns(
 ) -> list[FeatureColumn]:
     """Parse features from the maps of `rows` Examples; errors use `names` for the Examples."""
     spans, bounds, order = find_entries(buffer, maps, specs)
+    is_complete = len(spans.owner) == len(order) * rows  # at most one entry for each key and Example
     which = np.repeat(np.arange(len(order)), np.diff(bounds))
     counts = np.zeros((len(order), rows), np.int64)
-    present = np.zeros((len(order), rows), bool)
-    present[which, spans.owner] = True
+    present = np.full((len(order), rows), is_complete)
+    if not is_complete:
+        present[which, spans.owner] = True
     values: dict[int, Any] = {}
     for dtype, first, last in _groups([specs[i].dtype for i in order]):
         part = slice(bounds[first], bounds[last])
@@ -101,7 +121,10 @@ def columns(
             each, flat = elements(buffer, checked, dtype)
         except MalformedMessage as malformed:
             raise RunFailed(f"{names[malformed.owner]}: one of its features is malformed") from None
-        counts[which[part], checked.owner] = each
+        if is_complete:
+            counts[first:last] = each.reshape(last - first, rows)
+        else:
+            counts[which[part], checked.owner] = each
         ends = np.concatenate([[0], np.cumsum(each)])[bounds[first : last + 1] - bounds[first]].tolist()
         values.update({first + i: flat[a:b] for i, (a, b) in enumerate(pairwise(ends))})
     index = {number: i for i, number in enumerate(order)}
@@ -119,10 +142,15 @@ def find_entries(
         twice = next(key for key in keys if keys.count(key) > 1)
         raise RunFailed(f"feature keys must be unique, found `{twice.decode(errors='replace')}` twice")
     order = sorted(range(len(specs)), key=lambda i: list(LIST_TAGS).index(_known(specs[i].dtype)))
-    spans, bounds = entries(buffer, maps, [keys[i] for i in order])
+    wanted = [keys[i] for i in order]
+    ordered = ordered_entries(buffer, maps, wanted)
+    spans, bounds = ordered or entries(buffer, maps, wanted)
+    empty = spans.start == spans.end
+    if ordered and not empty.any():
+        return spans, bounds, order
     which = np.repeat(np.arange(len(order)), np.diff(bounds))
     kept = np.ones(len(which), bool)
-    if (empty := spans.start == spans.end).any():
+    if empty.any():
         kept = ~(empty & np.array([specs[i].skips_empty for i in order])[which])
         spans, which = spans.take(kept), which[kept]
     repeated = np.zeros(len(which), bool)
@@ -134,7 +162,7 @@ def find_entries(
 
 def type_text(dtype: str) -> str:
     """TensorFlow's name of a feature's type in messages."""
-    return "float" if dtype == "float32" else dtype
+    return {"float32": "float", HASHED: "string"}.get(dtype, dtype)
 
 
 def _known(dtype: str) -> str:

@@ -10,8 +10,11 @@ import numpy as np
 
 from tfport.runtime.ops.io.message_batches import Ints, MalformedMessage, MessageBuffer, Row, Spans, spans_of
 from tfport.runtime.ops.shared.arrays import expand_ranges, strings_array
+from tfport.runtime.ops.strings.fingerprints import PackedStrings, packed_fingerprint64
 
-LIST_TAGS = {"string": 0x0A, "float32": 0x12, "int64": 0x1A}
+HASHED = "fingerprint"
+"""The type of strings of which only the fingerprints are wanted."""
+LIST_TAGS = {HASHED: 0x0A, "string": 0x0A, "float32": 0x12, "int64": 0x1A}
 """The first byte of a Feature of each type."""
 _DELIMITED, _FIXED32, _VARINT = 0x0A, 0x0D, 0x08
 _LONG = 48
@@ -24,12 +27,40 @@ def elements(buffer: MessageBuffer, spans: Spans, dtype: str) -> tuple[Ints, Any
     An empty span has no elements. Any other begins with the byte of its type; bytes after its list
     are ignored, as in TensorFlow.
     """
+    parts = _only_parts(buffer, spans, LIST_TAGS[dtype])
+    if dtype in _READ_STRINGS:
+        counts = np.ones(len(spans.owner), np.int64)
+        if parts is None:
+            counts, parts = _string_parts(buffer, _lists(buffer, spans))
+        return counts, _READ_STRINGS[dtype](buffer, parts)
+    read, read_unpacked, numpy_type = _READ_NUMBERS[dtype]
+    if parts is None:
+        lists = _lists(buffer, spans)
+        parts = _packed(buffer, lists)
+        if parts is None:
+            return _unpacked(buffer, lists, read_unpacked, numpy_type)
+    return read(buffer, parts)
+
+
+def _only_parts(buffer: MessageBuffer, spans: Spans, tag: int) -> Spans | None:
+    """One string, or all numbers, of each Feature; None if some Feature is longer or has another form."""
+    size = spans.end - spans.start
+    if not len(size) or size.min() < 4 or size.max() >= 0x80:
+        return None
+    expected = (size - 2) << 8 | (size - 4) << 24 | (_DELIMITED << 16 | tag)
+    if (buffer.view("<u4")[spans.start] != expected).any():
+        return None
+    return Spans(spans.owner, spans.start + 4, spans.end)
+
+
+def _lists(buffer: MessageBuffer, spans: Spans) -> Spans:
+    """The list of each Feature."""
     filled = spans.end > spans.start
     size, body = buffer.lengths(spans.start + 1)
     stop = np.where(filled, body + size, spans.end)
     lists = Spans(spans.owner, np.where(filled, body, spans.end), stop)
     _check(lists, stop > spans.end)
-    return _READ[dtype](buffer, lists)
+    return lists
 
 
 def _check(spans: Spans, wrong: Any) -> None:
@@ -37,16 +68,24 @@ def _check(spans: Spans, wrong: Any) -> None:
         raise MalformedMessage(int(spans.owner[wrong.argmax()]))
 
 
-def _strings(buffer: MessageBuffer, lists: Spans) -> tuple[Ints, Any]:
+def _string_parts(buffer: MessageBuffer, lists: Spans) -> tuple[Ints, Spans]:
+    """The number of strings in each list, and all strings."""
     numbered = Spans(np.arange(len(lists.owner)), lists.start, lists.end)
     try:
         elements = buffer.repeated(numbered, _DELIMITED)
     except MalformedMessage as malformed:
         raise MalformedMessage(int(lists.owner[malformed.owner])) from None
+    return np.bincount(elements.owner, minlength=len(lists.owner)), elements
+
+
+def _strings(buffer: MessageBuffer, parts: Spans) -> Any:
     raw = buffer.raw
-    ranges = zip(elements.start.tolist(), elements.end.tolist(), strict=True)
-    counts = np.bincount(elements.owner, minlength=len(lists.owner))
-    return counts, strings_array([raw[start:end] for start, end in ranges])
+    ranges = zip(parts.start.tolist(), parts.end.tolist(), strict=True)
+    return strings_array([raw[start:end] for start, end in ranges])
+
+
+def _fingerprints(buffer: MessageBuffer, parts: Spans) -> Any:
+    return packed_fingerprint64(PackedStrings(buffer.raw, parts.start, parts.end - parts.start))
 
 
 def _packed(buffer: MessageBuffer, lists: Spans) -> Spans | None:
@@ -60,10 +99,7 @@ def _packed(buffer: MessageBuffer, lists: Spans) -> Spans | None:
     return Spans(lists.owner, np.where(filled, start, lists.end), stop)
 
 
-def _floats(buffer: MessageBuffer, lists: Spans) -> tuple[Ints, Any]:
-    packed = _packed(buffer, lists)
-    if packed is None:
-        return _unpacked(buffer, lists, _unpacked_floats, np.float32)
+def _floats(buffer: MessageBuffer, packed: Spans) -> tuple[Ints, Any]:
     start, counts = packed.start, (packed.end - packed.start) // 4
     if counts.sum() > _LONG * len(counts):
         ranges = zip(counts.tolist(), start.tolist(), strict=True)
@@ -71,12 +107,9 @@ def _floats(buffer: MessageBuffer, lists: Spans) -> tuple[Ints, Any]:
     return counts, buffer.view("<f4")[expand_ranges(start, counts, 4)]
 
 
-def _integers(buffer: MessageBuffer, lists: Spans) -> tuple[Ints, Any]:
-    packed = _packed(buffer, lists)
-    if packed is None:
-        return _unpacked(buffer, lists, _unpacked_integers, np.int64)
+def _integers(buffer: MessageBuffer, packed: Spans) -> tuple[Ints, Any]:
     sizes = packed.end - packed.start
-    return _varints(buffer.bytes[expand_ranges(packed.start, sizes, 1)], sizes, lists)
+    return _varints(buffer.bytes[expand_ranges(packed.start, sizes, 1)], sizes, packed)
 
 
 def _varints(data: Any, sizes: Ints, lists: Spans) -> tuple[Ints, Any]:
@@ -148,7 +181,11 @@ def _unpacked_integers(buffer: MessageBuffer, row: Row) -> list[int]:
     return values
 
 
-_READ = {"string": _strings, "float32": _floats, "int64": _integers}
+_READ_STRINGS = {HASHED: _fingerprints, "string": _strings}
+_READ_NUMBERS = {
+    "float32": (_floats, _unpacked_floats, np.float32),
+    "int64": (_integers, _unpacked_integers, np.int64),
+}
 
 
 # Entries of Features and FeatureLists by key

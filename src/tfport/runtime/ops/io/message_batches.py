@@ -51,12 +51,12 @@ class MessageBuffer:
     """Messages, concatenated in one buffer."""
 
     def __init__(self, messages: list[bytes]) -> None:
-        self.raw = b"".join(messages) + b"\0" * 16
+        self.raw = b"".join((*messages, bytes(16)))
         self.size = len(self.raw) - 16
         self.bytes = np.frombuffer(self.raw, np.uint8)
         self.words = self.view("<u8")
         """The eight bytes at each position, as an integer."""
-        end = np.cumsum([len(message) for message in messages], dtype=np.int64)
+        end = np.cumsum(np.fromiter(map(len, messages), np.int64, len(messages)))
         self.messages = Spans(np.arange(len(end)), np.concatenate([[0], end])[:-1], end)
 
     def view(self, dtype: str) -> NDArray[Any]:

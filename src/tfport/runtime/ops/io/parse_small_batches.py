@@ -20,7 +20,6 @@ from tfport.runtime.ops.io.feature_columns import (
     DenseFeature,
     FeatureSpec,
     dense_features,
-    dtype_of,
     feature_specs,
 )
 from tfport.runtime.ops.io.feature_lists import LIST_TAGS
@@ -78,7 +77,7 @@ def _variant(names: Any, sparse: Any, dense: Any, ragged: Any) -> Variant:
         )
     except RunFailed:
         return None
-    dense_specs = [FeatureSpec(feature.key, dtype_of(feature.default), skips_empty=True) for feature in fixed]
+    dense_specs = [feature.spec for feature in fixed]
     reader = SmallBatchReader([*sparse_specs, *dense_specs, *ragged_specs])
     if names.size or not reader.is_supported or any(feature.varies for feature in fixed):
         return None

@@ -20,31 +20,34 @@ _K0, _K1, _K2 = _U(0xC3A5C85C97CB3127), _U(0xB492B66FBE98F273), _U(0x9AE16A3B2F9
 
 
 class PackedStrings:
-    """Strings concatenated in one buffer, to read words of all strings at an offset."""
+    """Strings in one buffer, to read words of all strings at an offset."""
 
-    def __init__(self, strings: Sequence[bytes]) -> None:
+    def __init__(self, raw: bytes, starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> None:
+        """After the last string, `raw` has eight more bytes: words are read past the end, and masked."""
+        self.starts, self.sizes = starts, sizes
+        self.words: Words = np.ndarray((len(raw) - 7,), "<u8", raw, strides=(1,))
+
+    @classmethod
+    def of(cls, strings: Sequence[bytes]) -> PackedStrings:
+        """Copies of the strings, one after another."""
         sizes = np.fromiter(map(len, strings), np.int64, len(strings))
-        # 8 bytes of padding: words may be read past the end, and their extra bytes are masked
-        self.bytes = np.frombuffer(b"".join((*strings, bytes(8))), np.uint8)
-        self.sizes, self.starts = sizes, np.cumsum(sizes) - sizes
+        return cls(b"".join((*strings, bytes(8))), np.cumsum(sizes) - sizes, sizes)
 
     def only(self, chosen: NDArray[np.bool_]) -> PackedStrings:
         """A subset of the strings."""
         part = object.__new__(PackedStrings)
-        part.bytes, part.sizes, part.starts = self.bytes, self.sizes[chosen], self.starts[chosen]
+        part.words, part.sizes, part.starts = self.words, self.sizes[chosen], self.starts[chosen]
         return part
 
     def word(self, at: Any, width: int = 8) -> Words:
         """The little-endian integer of `width` bytes at an offset into each string."""
-        positions = (self.starts + at)[:, None] + np.arange(width)
-        word: Words = self.bytes[positions].view(f"<u{width}")[:, 0].astype(np.uint64)
-        return word
+        word: Words = self.words[self.starts + at]
+        return word if width == 8 else word & _U((1 << 8 * width) - 1)
 
     def rest(self, at: Any) -> Words:
         """The little-endian integer of the last bytes from an offset, fewer than eight."""
         left_over = (self.sizes - at).astype(np.uint64)
-        positions = np.minimum((self.starts + at)[:, None] + np.arange(8), len(self.bytes) - 1)
-        word: Words = self.bytes[positions].view("<u8")[:, 0] & ((_U(1) << (_U(8) * left_over)) - _U(1))
+        word: Words = self.words[self.starts + at] & ((_U(1) << (_U(8) * left_over)) - _U(1))
         return word
 
 
@@ -63,8 +66,12 @@ def _pair(u: Words, v: Words, mul: Words) -> Words:
 
 def fingerprint64(strings: Sequence[bytes]) -> Words:
     """FarmHash's Fingerprint64 of each string."""
-    packed = PackedStrings(strings)
-    out = np.empty(len(strings), np.uint64)
+    return packed_fingerprint64(PackedStrings.of(strings))
+
+
+def packed_fingerprint64(packed: PackedStrings) -> Words:
+    """FarmHash's Fingerprint64 of each string."""
+    out = np.empty(len(packed.sizes), np.uint64)
     low = 0
     for high, formula in (
         (0, None),
@@ -178,7 +185,7 @@ def _longer(p: PackedStrings) -> Words:
 
 def siphash(strings: Sequence[bytes], key: Sequence[int]) -> Words:
     """SipHash-2-4 of each string with a key of two words."""
-    packed = PackedStrings(strings)
+    packed = PackedStrings.of(strings)
     k0, k1 = (_U(k % 2**64) for k in key)
     start = [_U(c) for c in (0x736F6D6570736575, 0x646F72616E646F6D, 0x6C7967656E657261, 0x7465646279746573)]
     v = np.empty((4, len(strings)), np.uint64)
@@ -218,7 +225,7 @@ def _rounds(v: Words, count: int) -> Words:
 
 def murmur64(strings: Sequence[bytes]) -> Words:
     """MurmurHash64A of each string with the seed of TensorFlow's Hash64."""
-    packed = PackedStrings(strings)
+    packed = PackedStrings.of(strings)
     m = _U(0xC6A4A7935BD1E995)
     h = _U(0xDECAFCAFFE) ^ (packed.sizes.astype(np.uint64) * m)
     word_counts = packed.sizes // 8

@@ -17,7 +17,6 @@ from tfport.runtime.ops.io.feature_columns import (
     FeatureSpec,
     columns,
     dense_features,
-    dtype_of,
     feature_specs,
     type_text,
 )
@@ -50,7 +49,7 @@ def parse_example(serialized, names, sparse_keys, dense_keys, dense_defaults, *,
     dense = dense_features([key.item() for key in dense_keys], dense_defaults, dense_shapes)
     if serialized.ndim != 1:
         raise RunFailed(f"serialized must be a vector, found shape {serialized.shape}")
-    return _batch(serialized, names, sparse, dense, [])
+    return parse_batch(serialized, names, sparse, dense, [])
 
 
 @host("ParseExampleV2")
@@ -75,7 +74,7 @@ def parse_example_v2(
         raise RunFailed(f"serialized must be a scalar or a vector, found shape {serialized.shape}")
     if serialized.ndim == 0:
         return _single(serialized, sparse, dense, ragged)
-    return _batch(serialized, names, sparse, dense, ragged)
+    return parse_batch(serialized, names, sparse, dense, ragged)
 
 
 @quick(parse_example)
@@ -123,13 +122,13 @@ def _read(
     dense: list[DenseFeature],
     ragged: list[FeatureSpec],
 ) -> tuple[list[FeatureColumn], list[FeatureColumn], list[FeatureColumn]]:
-    fixed = [FeatureSpec(feature.key, dtype_of(feature.default), skips_empty=True) for feature in dense]
+    fixed = [feature.spec for feature in dense]
     parsed = read_columns(MessageBuffer(messages), [*sparse, *fixed, *ragged], names)
     cut = len(sparse) + len(dense)
     return parsed[: len(sparse)], parsed[len(sparse) : cut], parsed[cut:]
 
 
-def _batch(
+def parse_batch(
     serialized: Any,
     names: Any,
     sparse: list[FeatureSpec],
@@ -191,7 +190,7 @@ def dense_values(feature: DenseFeature, column: FeatureColumn, names: Sequence[s
     if wrong.any():
         at = int(wrong.argmax())
         raise RunFailed(
-            f"{names[at]}: Key: {name}. Number of {type_text(dtype_of(feature.default))} values != expected. "
+            f"{names[at]}: Key: {name}. Number of {type_text(feature.spec.dtype)} values != expected. "
             f"Values size: {column.counts[at]} but output shape: {list(feature.shape)}"
         )
     shape = (len(column.counts), *feature.shape)
@@ -199,7 +198,7 @@ def dense_values(feature: DenseFeature, column: FeatureColumn, names: Sequence[s
         return column.values.reshape(shape)
     if not feature.default.size:
         at = int(column.present.argmin())
-        dtype = type_text(dtype_of(feature.default))
+        dtype = type_text(feature.spec.dtype)
         raise RunFailed(
             f"{names[at]}: Feature: {name} (data type: {dtype}) is required but could not be found."
         )

@@ -67,7 +67,7 @@ def fingerprint(data, method):
 # Words, n-grams and padding repeat, within a text and in the next one, so the fingerprints of short strings
 # are kept. Others are computed one by one if there are few of them, and else all at once.
 
-FEW = 24
+FEW = 48
 """Up to this many short strings are hashed one by one."""
 MOST_KNOWN = 1 << 14
 """When there would be more than this many fingerprints, the known ones are forgotten."""
@@ -86,13 +86,13 @@ class KnownFingerprints:
     def of(self, strings: Sequence[bytes]) -> NDArray[Any]:
         """The fingerprint of each string."""
         known = self.known  # another thread may replace it; none removes anything from it
-        try:
-            return np.array([known[string] for string in strings], np.uint64)
-        except KeyError:
-            missing = list(dict.fromkeys(string for string in strings if string not in known))
-        new = dict(zip(missing, _computed(missing), strict=True))
-        self._keep({string: new[string] for string in missing if len(string) <= LONGEST})
-        return np.array([new[s] if s in new else known[s] for s in strings], np.uint64)
+        found = list(map(known.get, strings))
+        if None in found:
+            missing = list(dict.fromkeys(s for s, one in zip(strings, found, strict=True) if one is None))
+            new = dict(zip(missing, _computed(missing), strict=True))
+            self._keep({string: new[string] for string in missing if len(string) <= LONGEST})
+            found = [new[s] if one is None else one for s, one in zip(strings, found, strict=True)]
+        return np.array(found, np.uint64)
 
     def _keep(self, new: dict[bytes, int]) -> None:
         if len(self.known) + len(new) <= MOST_KNOWN:
