@@ -2,9 +2,10 @@
 
     python benchmarks/batch.py [NAME…] [--turns 3] [--record docs/evidence/batch.json]
 
-Each contender reads the same TFRecord file and writes its results to Parquet, in a process of its own; they
-take turns. Counted are rows per second of processor time (user and system, all threads) after the first tenth
-of the rows, so without the start: on a machine with other work, wall times say little. Answers are compared.
+Each contender reads the same TFRecord file and writes its results to Parquet, in a process of its own where
+one thread computes; they take turns. Counted are rows per second of processor time (user and system, all
+threads) after the first tenth of the rows, so without the start: on a machine with other work, wall times say
+little. Answers are compared.
 """
 
 from __future__ import annotations
@@ -116,7 +117,7 @@ def with_tfport(name: str, folder: Path, size: int) -> dict[str, Any]:
     rows, scorers = count(folder), list[Any]()
     clock = Clock(rows)
     data_reader.MOST_ROWS = min(data_reader.MOST_ROWS, rows // TENTH)
-    setup = ScorerSetup(str(folder / "model"), scoring_options())
+    setup = ScorerSetup(str(folder / "model"), scoring_options(threads=1))
     write, scored = scoring_job._PartWriter.write, scoring_job._scored
 
     def counted(self: Any, part: Any, batch: Any, errors: Any) -> None:
@@ -139,7 +140,7 @@ def with_session(name: str, folder: Path, size: int) -> dict[str, Any]:
 
     import tfport
 
-    session = tfport.Session(str(folder / "model"))
+    session = tfport.Session(str(folder / "model"), threads=1)
     signature = session.signature("serving_default")
     (key,) = session.model.signatures["serving_default"].inputs
     call = lambda rows: signature(**{key: np.array(rows, object)})[OUTPUTS[name]]  # noqa: E731
@@ -149,6 +150,8 @@ def with_session(name: str, folder: Path, size: int) -> dict[str, Any]:
 def with_tensorflow(name: str, folder: Path, size: int) -> dict[str, Any]:
     import tensorflow as tf
 
+    tf.config.threading.set_intra_op_parallelism_threads(1)
+    tf.config.threading.set_inter_op_parallelism_threads(1)
     signature = tf.saved_model.load(str(folder / "model")).signatures["serving_default"]
     data = tf.data.TFRecordDataset(str(folder / "rows.tfrecord")).batch(BATCHES[name])
     (key,) = signature.structured_input_signature[1]

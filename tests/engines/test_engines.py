@@ -21,10 +21,11 @@ EXPECTED = [None if i == 77 else float(i) for i in range(200)]
 
 @pytest.fixture(scope="module")
 def ray():
+    os.environ.setdefault("RAY_DASHBOARD_STARTUP_TIMEOUT_S", "600")  # read when Ray is imported
     ray = pytest.importorskip("ray")
     for left in reversed(range(STARTS)):
         try:
-            # two for the actors of a pool, and two for the tasks that read: a pool that takes all waits for ever
+            # two for the actors of a pool, two for reading: a pool that takes all of them waits forever
             ray.init(num_cpus=4, include_dashboard=False, log_to_driver=False)
             break
         except Exception as error:  # Ray gives its node 30 seconds to start, which a busy machine may need
