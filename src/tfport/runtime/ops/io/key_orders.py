@@ -64,11 +64,16 @@ def _walk(
     """The values of the wanted keys, and the messages that have entries besides these keys in this order."""
     at, found = maps.start, dict[bytes, Spans]()
     for key in keys:
-        size, body = buffer.lengths(at + 1)
-        stop = body + size
         head = bytes((KEY, len(key))) + key + bytes((VALUE,))
-        length, start = buffer.lengths(body + len(head))
-        has_key = (start + length == stop) & (stop <= maps.end) & (buffer.bytes[at] == ENTRY)
+        size, body = buffer.lengths(at + 1)
+        stop, last = body + size, body + len(head)
+        if size.max() < 0x80:  # so is the value's length, which has one byte then
+            start = last + 1
+            has_key = buffer.bytes[np.minimum(last, buffer.size)] == size - len(head) - 1
+        else:
+            length, start = buffer.lengths(last)
+            has_key = start + length == stop
+        has_key &= (stop <= maps.end) & (buffer.bytes[at] == ENTRY)
         for words, mask, expected in zip(range(0, len(head), 8), *_as_words(head), strict=True):
             has_key &= (buffer.words[np.minimum(body + words, buffer.size)] & mask) == expected
         if has_key.all():
