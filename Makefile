@@ -234,14 +234,15 @@ test-clients: $(LIVE_READY)
 	$(LIVE)/bin/python $(PIP) install flask portpicker requests termcolor watchdog dacite
 	$(LIVE)/bin/python -m pytest tests/live/test_ray.py tests/live/test_rest_schema.py tests/live/test_object_store.py tests/serve/monitoring/test_tracing.py tests/web/model_explorer
 
-# Scoring in Spark, Beam, Ray and MLflow; Spark needs Java (apt-get install default-jre-headless).
+# Scoring in Spark, Beam, Ray and MLflow; Spark needs Java (apt-get install default-jre-headless). Audits of Google's
+# and Azure's stores; Azure's server is azurite (npm install azurite).
 test-engines: $(ENGINES_READY)
 	$(ENGINES)/bin/python -m pytest tests/engines
 
 $(ENGINES_READY): pyproject.toml
 	$(PYTHON) -m venv $(ENGINES)
 	$(ENGINES)/bin/python $(PIP) install --upgrade 'pip>=25.1'
-	$(ENGINES)/bin/python $(PIP) install -e '.[spark,beam,ray,mlflow]' --group test
+	$(ENGINES)/bin/python $(PIP) install -e '.[spark,beam,ray,mlflow]' --group test gcsfs gcp-storage-emulator adlfs
 	@touch $@
 
 $(DOCS_READY): pyproject.toml

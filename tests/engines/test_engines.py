@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import time
 
 import numpy as np
 import pandas as pd
@@ -14,26 +15,38 @@ from tests.recorded_models import path_of
 import tfport
 
 pytestmark = pytest.mark.filterwarnings("default")
-STARTS = 4
+STARTS_WITHIN = 300
+"""Seconds."""
 TEXTS = [f"bad {i}" if i == 77 else str(i) for i in range(200)]
 EXPECTED = [None if i == 77 else float(i) for i in range(200)]
 
 
 @pytest.fixture(scope="module")
 def ray():
-    os.environ.setdefault("RAY_DASHBOARD_STARTUP_TIMEOUT_S", "600")  # read when Ray is imported
+    os.environ.setdefault("RAY_DASHBOARD_STARTUP_TIMEOUT_S", str(STARTS_WITHIN))  # read when Ray is imported
     ray = pytest.importorskip("ray")
-    for left in reversed(range(STARTS)):
-        try:
-            # two for the actors of a pool, two for reading: a pool that takes all of them waits forever
-            ray.init(num_cpus=4, include_dashboard=False, log_to_driver=False)
-            break
-        except Exception as error:  # Ray gives its node 30 seconds to start, which a busy machine may need
-            if not left or "timed out during startup" not in str(error):
-                raise
-            ray.shutdown()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ray._private.services, "get_node", patient(ray._private.services.get_node))
+        # two for the actors of a pool, two for reading: a pool that takes all of them waits forever
+        patience = {"agent_register_timeout_ms": STARTS_WITHIN * 1000}
+        ray.init(num_cpus=4, include_dashboard=False, log_to_driver=False, _system_config=patience)
     yield ray
     ray.shutdown()
+
+
+def patient(get_node):
+    """`get_node` that waits: Ray gives its node 30 seconds to start, too few on a busy machine."""
+
+    def found(*arguments):
+        for left in reversed(range(STARTS_WITHIN)):
+            try:
+                return get_node(*arguments)
+            except RuntimeError:
+                if not left:
+                    raise
+                time.sleep(1)
+
+    return found
 
 
 def test_ray(ray, tmp_path):
