@@ -2,14 +2,17 @@
 
 import os
 import signal
+import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 from tests.batch.models import PAIRS, PARSES, model_file
+from tests.engines.test_stores import free_port
 from tests.recorded_models import path_of
 
 import tfport
@@ -23,30 +26,34 @@ EXPECTED = [None if i == 77 else float(i) for i in range(200)]
 
 @pytest.fixture(scope="module")
 def ray():
-    os.environ.setdefault("RAY_DASHBOARD_STARTUP_TIMEOUT_S", str(STARTS_WITHIN))  # read when Ray is imported
+    """A local cluster with two processors, at `ray.address`.
+
+    Its agents get ports: for ports that they choose, a node waits for 15 seconds, too few on a busy machine.
+    """
     ray = pytest.importorskip("ray")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ray._private.services, "get_node", patient(ray._private.services.get_node))
-        # two for the actors of a pool, two for reading: a pool that takes all of them waits forever
-        patience = {"agent_register_timeout_ms": STARTS_WITHIN * 1000}
-        ray.init(num_cpus=4, include_dashboard=False, log_to_driver=False, _system_config=patience)
-    yield ray
-    ray.shutdown()
+    names = "port", "dashboard-agent-grpc-port", "dashboard-agent-listen-port", "runtime-env-agent-port"
+    ports = [f"--{name}={free_port()}" for name in names]
+    command = [Path(sys.executable).with_name("ray"), "start", "--head", "--block", "--num-cpus=2", *ports]
+    options = "--include-dashboard=false", "--disable-usage-stats"
+    ray.address = f"127.0.0.1:{ports[0].partition('=')[2]}"
+    with subprocess.Popen([*command, *options], stdout=subprocess.DEVNULL) as cluster:
+        try:
+            connect(ray)
+            yield ray
+            ray.shutdown()
+        finally:
+            cluster.terminate()
 
 
-def patient(get_node):
-    """`get_node` that waits: Ray gives its node 30 seconds to start, too few on a busy machine."""
-
-    def found(*arguments):
-        for left in reversed(range(STARTS_WITHIN)):
-            try:
-                return get_node(*arguments)
-            except RuntimeError:
-                if not left:
-                    raise
-                time.sleep(1)
-
-    return found
+def connect(ray):
+    ends = time.monotonic() + STARTS_WITHIN
+    while not ray.is_initialized():
+        try:
+            ray.init(ray.address, log_to_driver=False)
+        except Exception:  # each of its layers raises its own errors
+            if time.monotonic() > ends:
+                raise
+            time.sleep(1)
 
 
 def test_ray(ray, tmp_path):
@@ -60,6 +67,7 @@ def test_ray(ray, tmp_path):
         fn_constructor_args=[model_file(PARSES, tmp_path)],
         fn_constructor_kwargs={"on_error": "collect", "cache": False},
         batch_format="pyarrow",
+        num_cpus=0.5,  # a pool that takes all processors waits forever for the tasks that read
         compute=ActorPoolStrategy(size=2),
     )
     rows = sorted(scored.take_all(), key=lambda row: row["id"])
@@ -88,6 +96,7 @@ def test_ray_replaces_a_killed_actor(ray, tmp_path):
         fn_constructor_args=[model_file(PARSES, tmp_path)],
         fn_constructor_kwargs={"cache": False},
         batch_format="pyarrow",
+        num_cpus=0.5,  # a pool that takes all processors waits forever for the tasks that read
         compute=ActorPoolStrategy(size=2),
     )
     rows = sorted(scored.take_all(), key=lambda row: row["id"])
@@ -106,7 +115,7 @@ def test_an_audit_on_ray(ray, tmp_path):
         model_file(PARSES, tmp_path / "store" / str(number))
     questions, limits = AuditQuestions(("tensorflow==2.15.1",)), WorkerLimits(2, 120, 4 << 30)
     database = AuditDatabase(str(tmp_path / "audit.sqlite"))
-    audit_store([str(tmp_path / "store")], questions, database, limits, ray="auto")
+    audit_store([str(tmp_path / "store")], questions, database, limits, ray=ray.address)
     verdicts = database.connection.execute("SELECT verdict, COUNT(*) FROM results GROUP BY 1").fetchall()
     assert verdicts == [("runs", 40)]
 

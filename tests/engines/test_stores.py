@@ -99,6 +99,7 @@ def audited(address, output):
     database = AuditDatabase(str(output))
     audit_store([address], AuditQuestions((NEW,)), database, WorkerLimits(1, 120, 4 << 30))
     rows = database.connection.execute(
-        "SELECT path, status, version, bytes, verdict FROM models LEFT JOIN results USING (path) ORDER BY path"
+        "SELECT path, status, version, bytes, verdict "
+        "FROM models LEFT JOIN results USING (path) ORDER BY path"
     )
     return [(path.removeprefix(address), *rest) for path, *rest in rows.fetchall()]

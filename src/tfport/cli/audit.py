@@ -149,9 +149,14 @@ def run(args: argparse.Namespace) -> int:
 
 def _audit(args: argparse.Namespace) -> AuditSummary:
     from tfport.audit.audit import audit_store, usual_workers
-    from tfport.audit.database import existing_database
+    from tfport.audit.database import (
+        PARQUET,
+        check_pyarrow,
+        database_beside,
+        existing_database,
+        write_parquet,
+    )
     from tfport.audit.examine import AuditQuestions
-    from tfport.audit.parquet import PARQUET, check_pyarrow, database_beside, write_parquet
     from tfport.audit.summary import summarize
     from tfport.audit.workers import WorkerLimits
 

@@ -46,10 +46,10 @@ def ordered_entries(buffer: MessageBuffer, maps: Spans, wanted: Sequence[bytes])
     known = _order_of(tuple(wanted))
     keys = known.keys
     for _ in range(TRIES):
-        found, unread = _walk(buffer, maps, keys, frozenset(wanted))
+        values, unread = _walk(buffer, maps, keys, frozenset(wanted))
         if not len(unread):
             known.keys = keys
-            return _by_key(found, wanted)
+            return _by_key(values, wanted)
         for message in unread[:: max(len(unread) // SAMPLES, 1)]:
             merged = _merged(keys, _keys_of(buffer, maps, int(message)))
             if merged is None:
@@ -62,7 +62,7 @@ def _walk(
     buffer: MessageBuffer, maps: Spans, keys: Sequence[bytes], wanted: frozenset[bytes]
 ) -> tuple[dict[bytes, Spans], Ints]:
     """The values of the wanted keys, and the messages that have entries besides these keys in this order."""
-    at, found = maps.start, dict[bytes, Spans]()
+    at, values = maps.start, dict[bytes, Spans]()
     for key in keys:
         head = bytes((KEY, len(key))) + key + bytes((VALUE,))
         size, body = buffer.lengths(at + 1)
@@ -81,8 +81,8 @@ def _walk(
         else:
             spans, at = Spans(maps.owner, start, stop).take(has_key), np.where(has_key, stop, at)
         if key in wanted:
-            found[key] = spans
-    return found, np.flatnonzero(at < maps.end)
+            values[key] = spans
+    return values, np.flatnonzero(at < maps.end)
 
 
 @functools.lru_cache(1024)
@@ -94,9 +94,9 @@ def _as_words(head: bytes) -> tuple[Any, Any]:
     return list(masks), list(words)
 
 
-def _by_key(found: dict[bytes, Spans], wanted: Sequence[bytes]) -> tuple[Spans, Ints]:
+def _by_key(values: dict[bytes, Spans], wanted: Sequence[bytes]) -> tuple[Spans, Ints]:
     none = np.empty(0, np.int64)
-    parts = [found.get(key, Spans(none, none, none)) for key in wanted]
+    parts = [values.get(key, Spans(none, none, none)) for key in wanted]
     bounds = np.cumsum([0, *(len(part.owner) for part in parts)])
     if not parts:
         return Spans(none, none, none), bounds

@@ -86,13 +86,15 @@ class KnownFingerprints:
     def of(self, strings: Sequence[bytes]) -> NDArray[Any]:
         """The fingerprint of each string."""
         known = self.known  # another thread may replace it; none removes anything from it
-        found = list(map(known.get, strings))
-        if None in found:
-            missing = list(dict.fromkeys(s for s, one in zip(strings, found, strict=True) if one is None))
+        hashes = list(map(known.get, strings))
+        if None in hashes:
+            missing = list(
+                dict.fromkeys(s for s, value in zip(strings, hashes, strict=True) if value is None)
+            )
             new = dict(zip(missing, _computed(missing), strict=True))
             self._keep({string: new[string] for string in missing if len(string) <= LONGEST})
-            found = [new[s] if one is None else one for s, one in zip(strings, found, strict=True)]
-        return np.array(found, np.uint64)
+            hashes = [new[s] if value is None else value for s, value in zip(strings, hashes, strict=True)]
+        return np.array(hashes, np.uint64)
 
     def _keep(self, new: dict[bytes, int]) -> None:
         if len(self.known) + len(new) <= MOST_KNOWN:
