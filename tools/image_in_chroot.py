@@ -5,7 +5,6 @@ runs as the image's user and can write only to /tmp, as in `docker run --read-on
 """
 
 import json
-import os
 import re
 import shlex
 import shutil
@@ -32,7 +31,7 @@ class Image:
     """A root directory, and how its server starts."""
 
     root: Path
-    environment: dict[str, str] = field(default_factory=lambda: {"PATH": os.defpath})
+    environment: dict[str, str] = field(default_factory=lambda: {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"})
     user: str = "0"
     entrypoint: list[str] = field(default_factory=list)
     health: list[str] = field(default_factory=list)
@@ -40,7 +39,7 @@ class Image:
     def do(self, instruction: str, rest: str) -> None:
         """Do one instruction of the Dockerfile."""
         if instruction == "RUN":
-            subprocess.run(self.command(["sh", "-c", rest]), env=self.environment, check=True)
+            subprocess.run(self.command(["sh", "-c", rest]), check=True)
         elif instruction == "ENV":
             self.environment |= dict(pair.split("=", 1) for pair in shlex.split(rest))
         elif instruction == "COPY":
@@ -64,8 +63,10 @@ class Image:
         mounts = f"mount --bind {root} {root}; mount -t proc proc {root}/proc; mount --bind /dev {root}/dev"
         if read_only:
             mounts += f"; mount -o remount,bind,ro {root}; mount -t tmpfs tmp {root}/tmp"
-        inside = f"exec chroot --userspec={self.user}:{self.user} {root} {shlex.join(words)}"
-        return ["unshare", "--mount", "sh", "-ec", f"{mounts}; {inside}"]
+        variables = [f"{name}={value}" for name, value in self.environment.items()]
+        inside = shlex.join(["env", "-i", *variables, *words])
+        chroot = f"exec chroot --userspec={self.user}:{self.user} {root} {inside}"
+        return ["unshare", "--mount", "sh", "-ec", f"{mounts}; {chroot}"]
 
 
 def steps(target: str) -> list[tuple[str, str]]:
@@ -85,13 +86,11 @@ def steps(target: str) -> list[tuple[str, str]]:
 def try_server(image: Image) -> None:
     """Start the server as the image does, ask it, and end it."""
     shutil.copytree(MODEL, image.root / "models/half_plus_two/1", dirs_exist_ok=True)
-    environment = {**image.environment, "MODEL_NAME": "half_plus_two"}
-    server = subprocess.Popen(image.command(image.entrypoint, read_only=True), env=environment)
+    image.environment["MODEL_NAME"] = "half_plus_two"
+    server = subprocess.Popen(image.command(image.entrypoint, read_only=True))
     try:
         end = time.monotonic() + SECONDS_TO_START
-        while subprocess.run(
-            image.command(image.health), env=environment, stderr=subprocess.DEVNULL
-        ).returncode:
+        while subprocess.run(image.command(image.health), stderr=subprocess.DEVNULL).returncode:
             if server.poll() is not None or time.monotonic() > end:
                 sys.exit("the health check of the image does not succeed")
             time.sleep(1)

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 import yaml
@@ -177,3 +178,20 @@ def test_the_action_scans_what_its_input_names(fail_on, code, repository):
     assert "attention" in done.stdout
     assert output.read_text() == f"sarif={repository}/tfport-scan.sarif\n"
     assert '"results"' in (repository / "tfport-scan.sarif").read_text()
+
+
+@pytest.mark.parametrize("language", ["yaml", "groovy"])
+def test_the_examples_for_other_servers_write_junit(language, repository):
+    page = (ROOT / "docs/ci.md").read_text("utf-8").split("## Other servers")[1]
+    (block,) = re.findall(rf"```{language}\n(.*?)```", page, re.DOTALL)
+    scripts = (
+        yaml.safe_load(block)["models"]["script"] if language == "yaml" else re.findall(r"sh '(.*)'", block)
+    )
+    install, check = scripts
+    assert install.endswith("pip install tfport")
+    (repository / "tfport.toml").write_text('[[check]]\nmodel = "models"\non = "tensorflow==1.13.2"\n')
+    done = run(["sh", "-ec", check.replace(".tfport/bin/", "")], repository)
+    assert done.returncode == 1, done.stderr  # the model does not run
+    (name,) = {*re.findall(r"junit:? '?([\w.]+)", block)}
+    suites = ElementTree.parse(repository / name).getroot()
+    assert suites.find(".//failure") is not None
