@@ -15,6 +15,7 @@ sys.path.append(str(ROOT / "tools"))
 
 import doc_counts  # noqa: E402
 import docs_picture  # noqa: E402
+import op_table  # noqa: E402
 from refresh_docs import comparable  # noqa: E402
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -90,6 +91,10 @@ def test_links_exist(page):
 def test_stated_counts_are_computed(page):
     for name, number in doc_counts.numbers_in(page.read_text()).items():
         assert number == doc_counts.computed(name), "run `make docs-refresh`"
+
+
+def test_the_table_of_ops_is_current():
+    assert op_table.PAGE.read_text() == op_table.page(), "run `make docs-refresh`"
 
 
 def test_the_picture_shows_the_command_in_color():

@@ -16,6 +16,7 @@ import tempfile
 from pathlib import Path
 
 import doc_counts
+import op_table
 from tfport.cli.main import main
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -69,6 +70,8 @@ def refresh(names: list[str]) -> None:
         if after != before:
             page.write_text(after)
             print(page.relative_to(ROOT))
+    if not names:
+        op_table.main()
 
 
 def in_scratch_folder(block: re.Match[str]) -> str:

@@ -88,7 +88,7 @@ def test_the_metagraph_does_not_repeat_the_graph():
 
 
 def info(**fields: object) -> pb.TensorInfo:
-    return pb.TensorInfo(dtype=graph_pb2.DT_FLOAT, **fields)
+    return pb.TensorInfo(**{"dtype": graph_pb2.DT_FLOAT} | fields)
 
 
 FLOAT = DType.parse("float32")
@@ -113,6 +113,28 @@ SPECS = [
             }
         ),
         TensorSpec(("a:0", "b:0"), FLOAT, UNKNOWN, "ragged"),
+    ),
+    (
+        info(
+            dtype=0,
+            composite_tensor={
+                "type_spec": {
+                    "type_spec_class": "RAGGED_TENSOR_SPEC",
+                    "type_state": {
+                        "tuple_value": {
+                            "values": [
+                                {"tensor_shape_value": {"dim": [{"size": -1}, {"size": 2}]}},
+                                {"tensor_dtype_value": "DT_FLOAT"},
+                                {"int64_value": 1},
+                                {"tensor_dtype_value": "DT_INT64"},
+                            ]
+                        }
+                    },
+                },
+                "components": [{"name": "a:0"}, {"name": "b:0"}],
+            },
+        ),
+        TensorSpec(("a:0", "b:0"), FLOAT, Shape((None, 2)), "ragged"),
     ),
     (
         info(

@@ -15,7 +15,7 @@ from tfport.formats.files import Files
 from tfport.formats.format import ModelFormat
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.graph.build import graph_from_def, graph_to_def
-from tfport.graph.dtypes import DType
+from tfport.graph.dtypes import INVALID, DType
 from tfport.graph.graph import Graph, Node, Value, tensor_parts
 from tfport.graph.shapes import UNKNOWN, Shape
 from tfport.graph.tensors import Tensor
@@ -242,6 +242,7 @@ def tensor_spec(info: pb.TensorInfo) -> TensorSpec:
         return TensorSpec(parts, dtype, shape, "sparse")
     if form == "composite_tensor":
         spec = info.composite_tensor.type_spec
+        dtype, shape = _described(spec.type_state, dtype, shape)
         return TensorSpec(tuple(_names(info)), dtype, shape, _composite(spec))
     return TensorSpec((info.name,), dtype, shape)
 
@@ -252,6 +253,17 @@ def _names(info: pb.TensorInfo) -> Iterator[str]:
             yield from _names(part)
     else:
         yield from tensor_spec(info).tensors
+
+
+def _described(state: pb.StructuredValue, dtype: DType, shape: Shape) -> tuple[DType, Shape]:
+    """The dtype and shape of a composite tensor: its TensorInfo lacks them, its type states them first."""
+    for value in state.tuple_value.values:
+        kind = value.WhichOneof("kind")
+        if dtype == INVALID and kind == "tensor_dtype_value":
+            dtype = DType.of(value.tensor_dtype_value)
+        elif shape == UNKNOWN and kind == "tensor_shape_value":
+            shape = Shape.from_proto(value.tensor_shape_value)
+    return dtype, shape
 
 
 def _composite(spec: pb.TypeSpecProto) -> str:

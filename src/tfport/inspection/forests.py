@@ -6,13 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from tfport.errors import UnreadableFile
 from tfport.formats.saved_model.read import ASSETS
-from tfport.formats.yggdrasil.read import read_forest, read_nodes
+from tfport.formats.yggdrasil.read import DATA_SPEC, read_forest, read_nodes
 from tfport.formats.yggdrasil.records import LEAF
 from tfport.graph.model import Model
 from tfport.graph.state import Asset
 from tfport.startup.dataclass import dataclass
-
-DATA_SPEC = "data_spec.pb"
 
 
 @dataclass(frozen=True, slots=True)

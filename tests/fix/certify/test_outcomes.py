@@ -22,7 +22,12 @@ def outcome(error) -> TrialOutcome:
     return TrialOutcome({"y": (1 + np.zeros(ELEMENTS) + error).astype(np.float32)})
 
 
-def compared(different: int, error, own):
+def ragged(error, last: int = 2) -> TrialOutcome:
+    """The same as the values of a ragged tensor."""
+    return TrialOutcome({"y": (outcome(error).outputs["y"], np.array([0, 1, last]))})
+
+
+def compared(different: int, error, own, outcome=outcome):
     """The comparison if some answers have an error; `own` is what rounding changes in the original."""
     answers = [outcome(error if i < different else 0.0) for i in range(len(TRIALS))]
     verification = Verification(["s"])
@@ -98,6 +103,13 @@ def test_other_differences_count(different, error, own):
     verification = compared(different, error, own)
     assert verification.verdict == DIFFERS
     assert verification.failed is not None
+
+
+def test_values_of_a_ragged_tensor_may_round():
+    assert compared(ALL, SMALL, SMALL, ragged).verdict == ALIKE
+    assert compared(ALL, SMALL, 0.0, ragged).verdict == DIFFERS
+    rows_differ = compared(1, SMALL, SMALL, lambda error: ragged(error, last=3 if np.any(error) else 2))
+    assert rows_differ.verdict == DIFFERS
 
 
 # Mutants of a model with a part that amplifies rounding errors

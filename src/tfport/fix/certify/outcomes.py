@@ -94,8 +94,10 @@ class OutcomeComparer:
                     )
                     difference = compare(answer.outputs[name], array, tolerance, usual)
                     so_far[name] = usual + difference
-                    if difference.worst is not None and is_float(np.asarray(array).dtype):
-                        yield _Differing(trial, name, answer.outputs[name], array, difference)
+                    if difference.worst is not None:
+                        yield from _differing_parts(
+                            trial, name, answer.outputs[name], array, difference, tolerance
+                        )
 
     def agree(
         self, trials: Sequence[Trial], expected: Sequence[TrialOutcome], answers: Sequence[TrialOutcome]
@@ -173,13 +175,16 @@ class _Differing:
     answer: Any
     wanted: Any
     difference: OutputDifference
+    part: int = 0
+    """Which tensor of a composite tensor it is."""
     changes: NDArray[Any] | float = field(default=0.0)
     """By how much each element changes at most if the original rounds otherwise."""
 
     def add(self, outcome: TrialOutcome) -> None:
         """What changes in one more run of the original."""
-        if outcome.outputs is not None and np.shape(outcome.outputs[self.name]) == np.shape(self.wanted):
-            change = self._excess(outcome.outputs[self.name])
+        parts = () if outcome.outputs is None else _tensors(outcome.outputs[self.name])
+        if self.part < len(parts) and np.shape(parts[self.part]) == np.shape(self.wanted):
+            change = self._excess(parts[self.part])
             self.changes = np.maximum(self.changes, np.where(np.isfinite(change), change, 0.0))
 
     def left(self) -> float:
@@ -204,6 +209,23 @@ class _Differing:
             size = np.where(np.isfinite(b), np.abs(b), 0.0)
             excess = apart / (self.difference.atol + self.difference.rtol * size)
         return np.where(np.isnan(excess), np.inf, excess)
+
+
+def _tensors(output: Any) -> tuple[Any, ...]:
+    """The tensors of an output: several if it is a composite tensor."""
+    return output if isinstance(output, tuple) else (output,)
+
+
+def _differing_parts(
+    trial: Trial, name: str, answer: Any, wanted: Any, difference: OutputDifference, tolerance: Tolerance
+) -> Iterator[_Differing]:
+    """The tensors of an output that are beyond the tolerance; none if one of them is not of floats."""
+    pairs = list(zip(_tensors(answer), _tensors(wanted), strict=True))
+    differences = [difference] if len(pairs) == 1 else [compare(a, b, tolerance) for a, b in pairs]
+    beyond = [part for part, each in enumerate(differences) if each.worst is not None]
+    if all(is_float(np.asarray(pairs[part][1]).dtype) for part in beyond):
+        for part in beyond:
+            yield _Differing(trial, name, *pairs[part], differences[part], part)
 
 
 class _RoundingErrors:

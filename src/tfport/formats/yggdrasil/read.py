@@ -32,6 +32,7 @@ HEADERS: dict[str, tuple[str, Any]] = {
     BOOSTED_TREES: ("gradient_boosted_trees_header.pb", pb.GradientBoostedTreesHeader),
     ISOLATION_FOREST: ("isolation_forest_header.pb", pb.IsolationForestHeader),
 }
+DATA_SPEC = "data_spec.pb"
 MOST_SHARDS = 10_000
 MOST_DEPTH = 10_000
 MOST_TREES = 1 << 24
@@ -45,7 +46,7 @@ def read_forest(files: Files, folder: str, prefix: str = "") -> ForestModel:
     kind = header.name.decode(errors="replace")
     if kind not in HEADERS:
         raise UnreadableFile(f"{where}: expected {', '.join(HEADERS)}, found a model `{kind[:80]}`")
-    spec = read_message(pb.ForestDataSpec, files, f"{base}data_spec.pb")
+    spec = read_message(pb.ForestDataSpec, files, base + DATA_SPEC)
     columns = tuple(map(_column, spec.columns))
     for index in (*header.input_features, header.label_col_idx):
         if not -1 <= index < len(columns):
