@@ -1,12 +1,13 @@
 """Files that a reader keeps: what others do to them does not matter, or is an error; no signal."""
 
 import os
+import time
 
 import pytest
 
 from tfport.errors import Error, UnreadableFile
 from tfport.formats import file_reader
-from tfport.formats.file_reader import MOST_READ, FileReader
+from tfport.formats.file_reader import MOST_READ, TICK, WHOLE_SECONDS, FileReader
 
 SIZES = [0, 5, MOST_READ, MOST_READ + 5]
 
@@ -78,6 +79,28 @@ def test_a_file_that_changes_while_it_is_copied_is_an_error(tmp_path, monkeypatc
         monkeypatch.setattr(file_reader, name, truncating)
     with pytest.raises(UnreadableFile, match="changed while the model was loaded"):
         reader.read(path)
+
+
+@pytest.mark.parametrize("size", [5, MOST_READ + 5])
+@pytest.mark.parametrize(("part", "tick"), [(1, TICK), (0, WHOLE_SECONDS)])
+def test_a_file_is_copied_when_the_next_change_would_have_another_time(
+    tmp_path, monkeypatch, size, part, tick
+):
+    """Within a tick of the file system's clock, a file of the same size would look unchanged."""
+    began = []
+    for name in ("_in_memory", "_in_scratch_file"):
+        copy = getattr(file_reader, name)
+
+        def noting(file, *args, copy=copy):
+            began.append(time.time_ns())
+            return copy(file, *args)
+
+        monkeypatch.setattr(file_reader, name, noting)
+    path = written(tmp_path / "f", size)
+    changed_at = time.time_ns() // 10**9 * 10**9 if part == 0 else time.time_ns() // 1000 * 1000 + 1
+    os.utime(path, ns=(changed_at, changed_at))
+    FileReader(keeps=True).read(path)
+    assert began[0] >= changed_at + tick
 
 
 CHANGES = {

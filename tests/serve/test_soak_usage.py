@@ -29,12 +29,26 @@ def watched(memory, seconds: int = 1800) -> usage.Usage:
         (lambda second: 60 + 40 * (second % 10) / 10, False),  # what grows between two checks
         (lambda second: min(60 + second, 140), False),  # warms up
         (lambda second: 80 + 60 * random.random() + second / 60, True),  # a megabyte a minute
+        (
+            lambda second: 80 + 60 * (second % 10 < (2 if second < 900 else 7)),
+            False,
+        ),  # others use the machine
         (lambda second: 100 if second < 1200 else 130, True),
     ],
 )
 def test_a_level_that_rises_is_found_among_swings(memory, rises):
     random.seed(1)
     assert bool(watched(memory).rises()) is rises
+
+
+@pytest.mark.parametrize(("what", "few"), [("threads", 8), ("files", 20)])
+def test_a_few_more_are_no_leak_but_one_in_twenty_seconds_is(what, few):
+    run = usage.Usage()
+    for rate, rises in ((few / 1800, False), (1 / 20, True)):
+        run.samples = [
+            replace(FIRST, time=float(second), **{what: 30 + int(rate * second)}) for second in range(1800)
+        ]
+        assert bool(run.rises()) is rises
 
 
 def test_what_other_programs_use_is_what_is_left_of_the_work():

@@ -105,6 +105,17 @@ def test_what_an_engine_keeps_of_a_busy_server_is_returned_after_a_minute(proces
         assert (process.unused, process.given) == (0, minute)
 
 
+def test_what_an_engine_keeps_counts_from_the_least_memory_and_not_from_that_of_a_busy_moment(process):
+    process.needed = 2.5  # by runs in progress
+    assert process.check(busy=True) == 1
+    process.needed = 1.0  # they have ended, and their memory was returned at once
+    process.check(busy=True)
+    process.unused = 0.5
+    for _ in range(KEPT_CHECKS):
+        process.check(busy=True)
+    assert (process.unused, process.given) == (0, 2)
+
+
 def test_memory_in_use_is_not_returned_every_minute(process):
     process.needed = 1.5
     for _ in range(4 * KEPT_CHECKS):

@@ -213,6 +213,9 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=1800)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", help="comma-separated names of the clients to run (default: all)")
+    parser.add_argument(
+        "--samples", type=Path, help="write what was used, second by second, to this CSV file"
+    )
     args = parser.parse_args()
     random.seed(args.seed)
     with tempfile.TemporaryDirectory() as name:
@@ -226,6 +229,8 @@ def main() -> int:
         finally:
             server.close() if server.process.poll() is None else None
         traces = [line for line in server.lines if "Traceback" in line]
+        if args.samples:
+            soak.usage.write(args.samples)
         good = soak.report() and not traces
         print("\n".join(server.lines[-5:]) if traces else "", "passed" if good else "FAILED")
     return 0 if good else 1

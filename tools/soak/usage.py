@@ -1,14 +1,16 @@
 """What the server of a soak test uses while it runs, and how busy other programs keep the machine.
 
-Memory swings with the requests of the moment: what matters is the level around which it swings, at the end of
-a run against that after the warm-up. An answer that comes late is the server's fault only if the processors
-were free for it: `others` says how much of them other programs used.
+Memory swings with the requests of the moment, and these are more when other programs keep the machine busy,
+because each takes longer. What the server never returns is there in every moment. So the level is what most
+samples exceed, at the end of a run against that after the warm-up. An answer that comes late is the server's
+fault only if the processors were free for it: `others` says how much of them other programs used.
 """
 
+import csv
 import os
 import statistics
 import time
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
 WARM_UP = 0.25
@@ -17,9 +19,12 @@ LONGEST_WARM_UP = 300.0
 """Seconds."""
 MOST_RISE = 0.1
 """How much more the server may use at the end than after the warm-up, as a part."""
-MOST_FILES = 20
-"""How many more files besides: a leak in thousands of requests leaves more, and some connections of clients
-that have left are always still open."""
+LEVEL = 0.1
+"""The part of the samples that is below the level."""
+FEW = {"memory": 0, "threads": 8, "files": 20}
+"""How many more besides: a leak in hundreds of versions and thousands of requests leaves more. A pool starts
+its last threads when so many calls meet for the first time, and some connections of clients that have left
+are always still open."""
 SHORTEST = 5.0
 """Seconds over which it is measured, at least, for what came after the last sample."""
 BUSY = 0.3
@@ -82,31 +87,39 @@ class Usage:
         return max(other, 0.0) / ((last.time - first.time) * (os.cpu_count() or 1))
 
     def levels(self, what: str) -> tuple[float, float]:
-        """Return the level of a field after the warm-up and at the end: medians of a third of the rest."""
+        """Return the level of a field after the warm-up and at the end, each in a third of the rest."""
         begin, end = self.samples[0].time, self.samples[-1].time
         begin += min(WARM_UP * (end - begin), LONGEST_WARM_UP)
         third = (end - begin) / 3
-        early = [getattr(s, what) for s in self.samples if begin <= s.time <= begin + third]
-        late = [getattr(s, what) for s in self.samples if s.time >= end - third]
-        return statistics.median(early), statistics.median(late)
+        early = sorted(getattr(s, what) for s in self.samples if begin <= s.time <= begin + third)
+        late = sorted(getattr(s, what) for s in self.samples if s.time >= end - third)
+        return early[int(LEVEL * len(early))], late[int(LEVEL * len(late))]
 
     def rises(self) -> list[str]:
         """Return what is higher at the end than it may be."""
-        levels = {what: self.levels(what) for what in ("memory", "threads", "files")}
+        levels = {what: self.levels(what) for what in FEW}
         return [
             f"{what} rose from {early:.0f} to {late:.0f}"
             for what, (early, late) in levels.items()
-            if late > early * (1 + MOST_RISE) + (MOST_FILES if what == "files" else 0)
+            if late > early * (1 + MOST_RISE) + FEW[what]
         ]
+
+    def write(self, path: Path) -> None:
+        """Write all samples as CSV."""
+        with path.open("w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(field.name for field in fields(Sample))
+            writer.writerows(map(astuple, self.samples))
 
     def report(self) -> str:
         """Return the levels and peaks in a few lines."""
         lines = []
         for what, unit in (("memory", " MB"), ("threads", ""), ("files", "")):
             early, late = self.levels(what)
-            peak = max(getattr(sample, what) for sample in self.samples)
+            values = [getattr(sample, what) for sample in self.samples]
             lines.append(
-                f"{what}: {early:.0f}{unit} after the warm-up, {late:.0f} at the end, peak {peak:.0f}"
+                f"{what}: {early:.0f}{unit} after the warm-up, {late:.0f} at the end, "
+                f"median {statistics.median(values):.0f}, peak {max(values):.0f}"
             )
         most = max(sample.workers for sample in self.samples)
         lines.append(f"workers: at most {most}, {max(s.worker_memory for s in self.samples):.0f} MB together")

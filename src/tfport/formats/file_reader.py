@@ -18,6 +18,7 @@ import io
 import mmap
 import os
 import threading
+import time
 import weakref
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -31,6 +32,9 @@ MOST_READ = 4 << 20
 RESERVE = 64 * 2**20
 """This much of the disk stays free."""
 CHUNK = 1 << 20
+TICK, WHOLE_SECONDS = 10_000_000, 2_000_000_000
+"""Nanoseconds in which a file can change without a new time: a tick of a kernel with 100 Hz, and of a file
+system that stores whole seconds (FAT: every other)."""
 
 FileState = tuple[int, int, int, int]
 """Device, inode, size and time of the last change of a file."""
@@ -116,6 +120,7 @@ class FileReader:
             state = _state(os.fstat(file.fileno()))
             if self._states.setdefault(path, state) != state:
                 raise changed(path)
+            _wait_for_tick(state[3])
             size = state[2]
             data = _in_memory(file, size) if size <= MOST_READ else _in_scratch_file(file)
             if len(data) != size or _state(os.fstat(file.fileno())) != state:
@@ -143,6 +148,14 @@ def _state_at(path: str) -> FileState | None:
         return _state(os.stat(path))
     except OSError:
         return None
+
+
+def _wait_for_tick(changed_at: int) -> None:
+    """Wait until any later change gives a file another time: one of the same size would not be noticed."""
+    tick = TICK if changed_at % 10**9 else WHOLE_SECONDS
+    remaining = changed_at + tick - time.time_ns()
+    if 0 < remaining <= tick:  # a time in the future is that of another clock
+        time.sleep(remaining / 1e9)
 
 
 def _in_memory(file: io.RawIOBase | io.FileIO, size: int) -> mmap.mmap | bytes:

@@ -13,17 +13,20 @@ from collections.abc import Coroutine, Sequence
 from typing import Any
 
 from tfport.errors import Error
-from tfport.operating_system import on_stop_signals
+from tfport.operating_system import on_stop_signals, processors
 from tfport.runtime.engines.gpu.cuda_runtime import DeviceCopies
 from tfport.serve.event_loop import new_runner
 from tfport.serve.file_limit import raise_file_limit
 from tfport.serve.flags import FlagValues
+from tfport.serve.heap_ends import server_threads
 from tfport.serve.monitoring.logs import Logs, capture_module_logs, open_logger
 from tfport.serve.servable import Servable
 from tfport.serve.server import Server
 
 CHECK_DELAY = 0.5
 """Seconds before the signatures are checked, so that this does not slow down the first requests."""
+OTHER_THREADS = 4
+"""Besides one for each processor: for work of the event loop that is no run of a model."""
 LAST_SECONDS = 1.0
 """Seconds to wait for threads that have no more work."""
 
@@ -50,9 +53,9 @@ async def serve_until_stopped(
     `copies`: of the GPUs, in place of those of the flags.
     """
     stopping, stopping_now = asyncio.Event(), asyncio.Event()
-    on_stop_signals(
-        asyncio.get_running_loop(), lambda: (stopping_now if stopping.is_set() else stopping).set()
-    )
+    loop = asyncio.get_running_loop()
+    loop.set_default_executor(server_threads(processors() + OTHER_THREADS, "work"))
+    on_stop_signals(loop, lambda: (stopping_now if stopping.is_set() else stopping).set())
     server = Server(flags, logs, copies)
     try:
         if await _done_before(stopping, server.start()):

@@ -13,13 +13,13 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from threading import Lock
 from typing import Any, Protocol
 
 from tfport.errors import RunCancelled
 from tfport.runtime.bounds.stop_signal import StopSignal
+from tfport.serve.heap_ends import server_threads
 from tfport.serve.servable import NOBODY_WAITS, Arrays
 
 MOST_SERVABLES = 1024
@@ -65,8 +65,8 @@ class CallThreads:
     def __init__(self, threads: int) -> None:
         self._shares, self._lock = ThreadShares(threads), Lock()
         # a run is slower in a new thread, and a pool starts one if none has become idle yet
-        self._pool, self._free = ThreadPoolExecutor(threads, "calls"), threads
-        self._extra = ThreadPoolExecutor(MOST_SERVABLES, "extra-calls")
+        self._pool, self._free = server_threads(threads, "calls"), threads
+        self._extra = server_threads(MOST_SERVABLES, "extra-calls")
         self._waiting: dict[ThreadUser, dict[_ThreadCall, None]] = {}
         """In the order of their turns, and of their arrival."""
 

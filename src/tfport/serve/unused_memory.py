@@ -19,6 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tfport.runtime.freed_memory import return_freed_memory, return_heaps
+from tfport.serve.heap_ends import return_heap_ends
 
 HEAP_SECONDS = 2.0
 """Interval of checks of what the C library keeps."""
@@ -45,13 +46,25 @@ def resident_bytes() -> int:
         return 0
 
 
+def return_all() -> None:
+    """Return what engines and the C library keep."""
+    return_freed_memory()
+    return_heap_ends()
+
+
+def return_whole_heaps() -> None:
+    """Return what the C library keeps."""
+    return_heaps()
+    return_heap_ends()
+
+
 class UnusedMemory:
     """Returns memory if the process has more than it had when it was last idle."""
 
     def __init__(
         self,
-        give: Callable[[], None] = return_freed_memory,
-        give_heaps: Callable[[], None] = return_heaps,
+        give: Callable[[], None] = return_all,
+        give_heaps: Callable[[], None] = return_whole_heaps,
         resident: Callable[[], int] = resident_bytes,
         processor_time: Callable[[], float] = time.process_time,
     ) -> None:
@@ -61,7 +74,7 @@ class UnusedMemory:
         self._returned = self._needed
         """The least memory since something was returned last."""
         self._kept, self._kept_checks = self._needed, 0
-        """The memory after everything was returned last, and the checks since then."""
+        """The least memory since everything was returned last, and the checks since then."""
         self._checks = 0
         """Checks since then."""
 
@@ -89,7 +102,7 @@ class UnusedMemory:
     def check_heaps(self) -> None:
         """Return what the C library keeps, if that has grown."""
         now = self._resident()
-        self._returned = min(self._returned, now)
+        self._returned, self._kept = min(self._returned, now), min(self._kept, now)
         if now > self._returned + HEAP_GROWTH:
             self._return_heaps()
 

@@ -10,7 +10,7 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Callable
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -19,6 +19,7 @@ from urllib.parse import quote
 from tfport.errors import RunCancelled
 from tfport.operating_system import is_of_this_user, lock_file
 from tfport.runtime.session import Session
+from tfport.serve.heap_ends import server_threads
 from tfport.serve.model_catalog import ModelCatalog
 from tfport.serve.models.config import ModelSettings
 from tfport.serve.models.loading import Opener
@@ -174,5 +175,5 @@ class LoaderResources:
         return await loop.run_in_executor(self._pools[pool], lambda: work(*args, **kwargs))
 
 
-def _threads(purpose: str, count: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(max(count, 1), thread_name_prefix=f"tfport-{purpose}")
+def _threads(purpose: str, count: int) -> Executor:
+    return server_threads(max(count, 1), f"tfport-{purpose}")
