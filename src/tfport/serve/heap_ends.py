@@ -1,4 +1,4 @@
-"""Threads whose heaps the server returns to their ends.
+"""Return the free ends of the C library's heaps, which `malloc_trim` leaves.
 
 glibc gives each thread one of several heaps. `malloc_trim` returns what is free between the blocks of all
 heaps, but the free end of the main heap only. The others return theirs when a block in them is freed and the
