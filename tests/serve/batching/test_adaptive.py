@@ -10,7 +10,16 @@ import numpy as np
 import pytest
 from tests.serve.batching.batched_models import call_all, listed, parse_parameters, rows, session_of
 
-from tfport.serve.batching.adaptive import HOP, ROUND, SINGLES, TRIED, AdaptiveRunner, CallCosts
+from tfport.serve.batching.adaptive import (
+    FIRST_SINGLES,
+    HOP,
+    LONGEST_ROUND,
+    ROUND,
+    SINGLES,
+    TRIED,
+    AdaptiveRunner,
+    CallCosts,
+)
 from tfport.serve.batching.runner import Batching
 from tfport.serve.light_calls import LIGHT_SECONDS, SHORT_CALLS, LightCalls
 from tfport.serve.monitoring.metrics import Metrics
@@ -47,6 +56,41 @@ def test_calls_that_are_not_cheaper_together_run_alone():
     costs.ran_in_batch(1, 4 * HOP)
     costs.ran_in_batch(2, 7 * HOP)
     assert sum(costs.alone_pays() for _ in range(ROUND)) == ROUND - TRIED
+
+
+def test_trials_without_success_become_rare():
+    costs, batched = CallCosts(), 0
+    costs.ran_in_batch(1, 4 * HOP)
+    for _ in range(40 * ROUND):
+        if not costs.alone_pays():
+            batched += 1
+            costs.ran_in_batch(2, 7 * HOP)
+    assert batched <= 6 * TRIED  # it was 40 times
+
+
+def test_a_trial_ends_when_no_call_has_company():
+    costs, batched = CallCosts(), 0
+    for _ in range(ROUND):
+        if costs.alone is None or not costs.alone_pays():
+            batched += 1
+            costs.ran_in_batch(1, 4 * HOP)
+    assert batched == FIRST_SINGLES
+
+
+def test_trials_are_frequent_again_after_a_success():
+    costs = CallCosts()
+    costs.ran_in_batch(1, 4 * HOP)
+    costs.ran_in_batch(2, 7 * HOP)
+    for _ in range(2 * LONGEST_ROUND):
+        costs.alone_pays()
+    for _ in range(SINGLES):  # an average of so many
+        costs.ran_in_batch(8, 8 * HOP)
+    assert not costs.alone_pays()
+    for _ in range(SINGLES):
+        costs.ran_in_batch(1, 4 * HOP)
+    tried = [not costs.alone_pays() for _ in range(3 * ROUND)]
+    assert sum(tried[:ROUND]) == TRIED
+    assert sum(tried[ROUND:]) == TRIED
 
 
 class Counted:

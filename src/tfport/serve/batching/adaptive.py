@@ -3,8 +3,8 @@
 A call that waits for a batch passes through a thread and, over REST, through aiohttp: `HOP` or more of
 processor time, and small models take less. So a servable that is batched also counts its short calls
 (`light_calls`), and runs them alone in the event loop unless calls in batches were cheaper. From time to time
-it tries batches again, because the number of clients changes. All other calls are batched, also those with
-more rows than a batch may have.
+it tries batches again, because the number of clients changes, but less and less often while they do not pay.
+All other calls are batched, also those with more rows than a batch may have.
 """
 
 from __future__ import annotations
@@ -26,20 +26,23 @@ WEIGHT = 1 / 8
 """Of a new measurement in an average."""
 ROUND, TRIED = 2048, 64
 """Of so many calls that run alone, how many are batched to see what that costs."""
-SINGLES = 64
-"""After so many batches of one call, there are no others to share a batch with."""
+LONGEST_ROUND = 16 * ROUND
+"""Rounds become longer while trials show that batches do not pay."""
+SINGLES, FIRST_SINGLES = 64, 8
+"""After so many batches of one call, there are no others to share a batch with; a trial ends after a few."""
 
 
 class CallCosts:
     """What calls of one kind cost alone and in a batch, in seconds of processor time."""
 
-    __slots__ = ("_calls", "_singles", "alone", "shared")
+    __slots__ = ("_calls", "_round", "_singles", "alone", "shared")
 
     def __init__(self) -> None:
         self.alone: float | None = None
         self.shared: float | None = None
         """For each call of a batch; None if no batch had several."""
         self._calls = self._singles = 0
+        self._round = ROUND
 
     def ran_alone(self, seconds: float) -> None:
         self.alone = _average(self.alone, seconds)
@@ -59,9 +62,12 @@ class CallCosts:
         if self.alone is None or self.alone <= HOP:  # or it was measured only together with others, as light
             return True
         if self.shared is not None and self.alone > self.shared + HOP:
+            self._calls, self._round = 0, ROUND
             return False
+        if self._calls == self._round:
+            self._calls, self._singles, self._round = 0, 0, min(2 * self._round, LONGEST_ROUND)
         self._calls += 1
-        return self._calls % ROUND >= TRIED
+        return self._calls > TRIED or self._singles >= FIRST_SINGLES
 
 
 def _average(before: float | None, seconds: float) -> float:
