@@ -15,10 +15,10 @@ from typing import Any
 from tfport.errors import Error
 from tfport.operating_system import on_stop_signals, processors
 from tfport.runtime.engines.gpu.cuda_runtime import DeviceCopies
+from tfport.runtime.freed_memory import thread_pool
 from tfport.serve.event_loop import new_runner
 from tfport.serve.file_limit import raise_file_limit
 from tfport.serve.flags import FlagValues
-from tfport.serve.heap_ends import server_threads
 from tfport.serve.monitoring.logs import Logs, capture_module_logs, open_logger
 from tfport.serve.servable import Servable
 from tfport.serve.server import Server
@@ -54,7 +54,7 @@ async def serve_until_stopped(
     """
     stopping, stopping_now = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
-    loop.set_default_executor(server_threads(processors() + OTHER_THREADS, "work"))
+    loop.set_default_executor(thread_pool(processors() + OTHER_THREADS, "work"))
     on_stop_signals(loop, lambda: (stopping_now if stopping.is_set() else stopping).set())
     server = Server(flags, logs, copies)
     try:

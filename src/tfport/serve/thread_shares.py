@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 from tfport.errors import RunCancelled
 from tfport.runtime.bounds.stop_signal import StopSignal
-from tfport.serve.heap_ends import server_threads
+from tfport.runtime.freed_memory import thread_pool
 from tfport.serve.servable import NOBODY_WAITS, Arrays
 
 MOST_SERVABLES = 1024
@@ -65,8 +65,8 @@ class CallThreads:
     def __init__(self, threads: int) -> None:
         self._shares, self._lock = ThreadShares(threads), Lock()
         # a run is slower in a new thread, and a pool starts one if none has become idle yet
-        self._pool, self._free = server_threads(threads, "calls"), threads
-        self._extra = server_threads(MOST_SERVABLES, "extra-calls")
+        self._pool, self._free = thread_pool(threads, "calls"), threads
+        self._extra = thread_pool(MOST_SERVABLES, "extra-calls")
         self._waiting: dict[ThreadUser, dict[_ThreadCall, None]] = {}
         """In the order of their turns, and of their arrival."""
 

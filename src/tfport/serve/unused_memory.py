@@ -18,8 +18,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tfport.runtime.freed_memory import return_freed_memory, return_heaps
-from tfport.serve.heap_ends import return_heap_ends
+from tfport.runtime.freed_memory import return_freed_memory, return_heap_ends, return_heaps
 
 HEAP_SECONDS = 2.0
 """Interval of checks of what the C library keeps."""

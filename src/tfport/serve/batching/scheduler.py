@@ -16,8 +16,8 @@ from threading import Lock
 from time import perf_counter
 from typing import Protocol
 
+from tfport.runtime.freed_memory import thread_pool
 from tfport.serve.batching.queue import BatchQueue, RequestBatch
-from tfport.serve.heap_ends import server_threads
 from tfport.serve.servable import Arrays
 from tfport.serve.status import StatusCode, StatusError
 from tfport.serve.thread_shares import MOST_SERVABLES, ThreadShares, ThreadUser
@@ -54,7 +54,7 @@ class Scheduler:
         self.lock = Lock()
         """Protects all queues."""
         self.closed = False
-        self._pool = server_threads(threads + MOST_SERVABLES, name)
+        self._pool = thread_pool(threads + MOST_SERVABLES, name)
         self._lanes: dict[Lane, None] = {}
         """Lanes with waiting batches, in the order of their turns."""
         self._shares = ThreadShares(threads)

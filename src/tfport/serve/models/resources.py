@@ -18,8 +18,8 @@ from urllib.parse import quote
 
 from tfport.errors import RunCancelled
 from tfport.operating_system import is_of_this_user, lock_file
+from tfport.runtime.freed_memory import thread_pool
 from tfport.runtime.session import Session
-from tfport.serve.heap_ends import server_threads
 from tfport.serve.model_catalog import ModelCatalog
 from tfport.serve.models.config import ModelSettings
 from tfport.serve.models.loading import Opener
@@ -176,4 +176,4 @@ class LoaderResources:
 
 
 def _threads(purpose: str, count: int) -> Executor:
-    return server_threads(max(count, 1), f"tfport-{purpose}")
+    return thread_pool(max(count, 1), f"tfport-{purpose}")

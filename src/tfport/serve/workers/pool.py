@@ -22,8 +22,8 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from tfport.formats.files import reason
+from tfport.runtime.freed_memory import thread_pool
 from tfport.serve.event_loop import offload
-from tfport.serve.heap_ends import server_threads
 from tfport.serve.status import StatusCode, StatusError
 from tfport.serve.workers.transfer import MemoryFile, receive, send
 
@@ -44,7 +44,7 @@ class WorkerPool:
         """`processes` is the maximum number; with 0, bodies are read in threads of this process."""
         self.large = large if processes else sys.maxsize
         """Size in bytes from which a body should be a `MemoryFile`."""
-        self._threads = server_threads(max(processes, 1), "workers")  # each waits for one worker
+        self._threads = thread_pool(max(processes, 1), "workers")  # each waits for one worker
         self._lock = threading.Lock()
         self._idle: list[_Worker] = []
 
