@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.browser.opened_page import OpenedPage
-from tests.browser.sample_models import hostile_graph, long_edges
+from tests.browser.sample_models import dense_scope, hostile_graph, long_edges
 from tests.browser.views import EXAMPLES
 from tests.frontends.keras.files import write_h5
 from tests.recorded_models import MODELS
@@ -37,6 +37,7 @@ def sample_folder(tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("samples")
     hostile_graph(folder / "hostile.pb")
     long_edges(folder / "long_edges.pb")
+    dense_scope(folder / "dense_scope.pb")
     write_h5(folder / "small.h5")
     (folder / "reads_file").mkdir()
     saved_model(folder / "reads_file", X + NAME + "y = ReadFile(f)")

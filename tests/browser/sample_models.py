@@ -52,3 +52,18 @@ def long_edges(path: Path) -> None:
         inputs = [chain_name(place - 1), chain_name(far)]
         graph.node.add(name=chain_name(place), op="AddV2", input=inputs).attr["T"].type = 1
     path.write_bytes(graph.SerializeToString())
+
+
+def dense_scope(path: Path) -> None:
+    """Write a scope that is wide, and empty at the top: a chain whose end also reads 100 sources."""
+    graph = GraphDef()
+    graph.versions.producer = 27
+    graph.node.add(name="x", op="Placeholder").attr["dtype"].type = 1
+    chain = [f"s/c{place}" for place in range(30)]
+    sources = [f"s/side{place}" for place in range(100)]
+    for place, name in enumerate(chain):
+        graph.node.add(name=name, op=f"Chain{place}", input=[chain[place - 1] if place else "x"])
+    for place, name in enumerate(sources):
+        graph.node.add(name=name, op=f"Source{place}")
+    graph.node.add(name="s/z", op="Join", input=[chain[-1], *sources])
+    path.write_bytes(graph.SerializeToString())

@@ -133,6 +133,7 @@ def test_on_a_phone_the_name_stays_and_the_panel_leaves_the_node_in_view(opened)
     panel.wait_for()
     canvas = page.locator("canvas.graph-canvas").bounding_box()
     assert canvas["y"] + canvas["height"] <= panel.bounding_box()["y"] + 1
+    assert page.get_by_label("What to show").bounding_box()["width"] > 100
     assert page.get_by_role("heading", name="classifier", exact=True).is_visible()
     page = opened.model("classifier", "verdicts")
     green = page.locator(".verdict .bar.runs").first

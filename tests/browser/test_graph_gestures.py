@@ -106,6 +106,23 @@ def test_enter_opens_the_selected_box_and_o_opens_what_it_calls(opened, ui):
     page.wait_for_url(re.compile(rf"graph={graph['calls'][0]['graphs'][0]}\b"))
 
 
+def test_a_dense_scope_that_is_opened_keeps_a_box_in_view(opened, sample_folder):
+    opened.page.emulate_media(reduced_motion="reduce")
+    page = painted(opened.path(sample_folder / "dense_scope.pb", "graph", graph="main"))
+    page.get_by_role("button", name="Collapse all").click()
+    scope = page.get_by_role("treeitem", name=re.compile("^s "))
+    page.get_by_role("treeitem", expanded=True).wait_for(state="detached")
+    scope.click()
+    page.keyboard.press("ArrowRight")
+    page.get_by_role("treeitem", expanded=True).wait_for()
+    canvas = GraphCanvas(page)
+    box = canvas.element.bounding_box()
+    steps = [
+        (box["x"] + right, box["y"] + down) for down in range(10, 800, 20) for right in range(10, 1100, 40)
+    ]
+    assert any(canvas.under(*place).startswith("s/") for place in steps)
+
+
 def test_the_address_of_a_node_leads_back_to_it(opened, ui):
     path = path_of("keras_lstm")
     id = ui.open(path)

@@ -48,6 +48,23 @@ def test_a_rewrite_shows_rules_differences_and_the_certificate(opened):
     assert download.value.suggested_filename.endswith(".zip")
 
 
+def test_the_target_accepts_only_what_it_has_run(opened):
+    """`--prove` needs an environment of the target, so the answer of a real rewrite says that it was run."""
+
+    def proven(route):
+        answer = route.fetch()
+        job = answer.json()
+        if certificate := (job.get("result") or {}).get("certificate"):
+            certificate["target_runs"]["ran"] = True
+        route.fulfill(response=answer, json=job)
+
+    opened.page.route("**/api/v1/jobs/*", proven)
+    page = settled(opened.path(ATTENTION, "fix", target="tensorflow==1.13.2"))
+    page.get_by_role("button", name="Rewrite", exact=True).click()
+    said = "The target accepts the rewritten model, and its outputs agree"
+    page.get_by_text(said).wait_for(timeout=LONG_MS)
+
+
 def test_a_rewrite_that_is_refused_says_why(opened, sample_folder):
     page = settled(opened.path(sample_folder / "hostile.pb", "fix", target="tensorflow==1.4.1"))
     page.get_by_role("button", name="Rewrite", exact=True).click()

@@ -80,6 +80,13 @@ def test_the_overview_lists_layers_of_a_keras_file(opened, sample_folder):
     assert "Dense" in table.inner_text()
 
 
+def test_only_models_with_a_graph_def_have_its_version(opened, sample_folder):
+    about = settled(opened.path(sample_folder / "small.h5")).get_by_role("region", name="About", exact=True)
+    assert "GraphDef" not in about.inner_text()
+    about = settled(opened.model("classifier")).get_by_role("region", name="About", exact=True)
+    assert "GraphDef" in about.inner_text()
+
+
 def test_the_overview_lists_operators_of_a_tflite_file(opened):
     page = settled(opened.path(TFLITE))
     page.get_by_role("heading", name="TensorFlow Lite").wait_for()

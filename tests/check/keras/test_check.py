@@ -122,6 +122,21 @@ def test_a_keras_target_refuses_other_models_and_loaders():
         tfport.check(f"{FILES}/hard_sigmoid.h5", on="keras==3.15.1", loader="serving")
 
 
+def test_serving_loads_saved_models_and_no_keras_files():
+    """As TensorFlow 2.21's `TF_LoadSessionFromSavedModel`: "Could not find SavedModel .pb or .pbtxt …"."""
+    file, serving = f"{FILES}/hard_sigmoid.h5", "tensorflow-serving==2.15"
+    with pytest.raises(Error, match=r"loads SavedModels, and .* Keras HDF5 model; `tfport export .* -o OUT"):
+        tfport.check(file, on=serving)
+    report = tfport.check(file, on=[serving, "keras==2.4.3"])
+    assert [(r.verdict, r.stage) for r in report.results] == [("fails", "load"), ("runs", None)]
+    assert tfport.check(file, on=serving, loader="serving").verdict == "runs"
+
+
+def test_a_message_about_the_whole_file_begins_with_the_release():
+    (finding, *_) = tfport.check(f"{FILES}/list_of_layers.h5", on="keras==3.15.1").findings
+    assert finding.message.startswith("keras 3.15.1 does not read this form of configuration: ")
+
+
 @pytest.mark.parametrize(
     ("target", "verdict", "words"),
     [

@@ -11,6 +11,11 @@ export interface Size {
   height: number;
 }
 
+export interface Rectangle extends Size {
+  x: number;
+  y: number;
+}
+
 /** Boxes are drawn at most this large. */
 export const LARGEST = 3;
 const SMALLEST = 0.002;
@@ -36,7 +41,7 @@ export function zoomedAt(camera: Camera, factor: number, x: number, y: number): 
 
 /** All of a rectangle in the middle of the view. */
 export function fitted(
-  rectangle: { x: number; y: number; width: number; height: number }, view: Size, largest = FIRST_LARGEST,
+  rectangle: Rectangle, view: Size, largest = FIRST_LARGEST,
 ): Camera {
   const [width, height] = [view.width - 2 * MARGIN.side, view.height - MARGIN.top - MARGIN.bottom];
   const scale = Math.max(SMALLEST, Math.min(largest, width / Math.max(1, rectangle.width), height / Math.max(1, rectangle.height)));
@@ -56,6 +61,17 @@ export function firstView(picture: Size, view: Size, x: number): Camera {
   const fits = picture.width * scale <= view.width - 64;
   const middle = fits ? picture.width / 2 : Math.min(Math.max(x, half - 32), Math.max(half, picture.width - half + 32));
   return { scale, x: middle - half, y: -MARGIN.top / scale };
+}
+
+/** The same view if it shows one of the boxes, otherwise at the nearest: an open scope may be wide, and empty in its middle. */
+export function seeingOneOf(camera: Camera, view: Size, boxes: readonly Rectangle[]): Camera {
+  const [width, height] = [view.width / camera.scale, view.height / camera.scale];
+  const { x, y } = camera;
+  const isSeen = (box: Rectangle) => box.x + box.width > x && box.x < x + width && box.y + box.height > y && box.y < y + height;
+  if (!boxes.length || !width || boxes.some(isSeen)) return camera;
+  const away = (box: Rectangle) => Math.hypot(box.x + box.width / 2 - x - width / 2, box.y - y - height / 3);
+  const nearest = boxes.reduce((best, box) => (away(box) < away(best) ? box : best));
+  return { ...camera, x: nearest.x + nearest.width / 2 - width / 2, y: nearest.y - height / 3 };
 }
 
 /** Between two cameras, for a smooth flight. */

@@ -1,5 +1,5 @@
 /** The canvas: paints when something changed, flies the camera, and tells what is under a point. */
-import { between, firstView, fitted, toPicture, zoomedAt, type Camera, type Size } from "./camera";
+import { between, firstView, fitted, seeingOneOf, toPicture, zoomedAt, type Camera, type Size } from "./camera";
 import { Fade, prefersStill } from "./fade";
 import { satelliteBox } from "./paint/boxes";
 import { paintMinimap } from "./paint/minimap";
@@ -68,21 +68,10 @@ export class Stage {
     if (before && after) {
       const x = before.x + before.width / 2 - (after.x + after.width / 2);
       this.camera = { ...this.camera, x: this.camera.x - x, y: this.camera.y - (before.y - after.y) };
-      if (after.expanded && !before.expanded) this.keepInView(after.children);
+      if (after.expanded && !before.expanded) this.camera = seeingOneOf(this.camera, this.view, after.children);
       this.moved();
     } else if (this.view.width) this.fit(false, true);
     this.repaint();
-  }
-
-  /** A scope that was opened may be far wider than the view, and empty in its middle: show its nearest box. */
-  private keepInView(blocks: readonly Block[]): void {
-    const [width, height] = [this.view.width / this.camera.scale, this.view.height / this.camera.scale];
-    const { x, y } = this.camera;
-    const isSeen = (block: Block) => block.x + block.width > x && block.x < x + width && block.y + block.height > y && block.y < y + height;
-    if (!blocks.length || !width || blocks.some(isSeen)) return;
-    const away = (block: Block) => Math.hypot(block.x + block.width / 2 - x - width / 2, block.y - y - height / 3);
-    const nearest = blocks.reduce((best, block) => (away(block) < away(best) ? block : best));
-    this.camera = { ...this.camera, x: nearest.x + nearest.width / 2 - width / 2, y: nearest.y - height / 3 };
   }
 
   /** The block nearest to the middle of the view: what the user looks at. */

@@ -13,6 +13,8 @@ from tfport.check.loader_stages import KERAS
 if TYPE_CHECKING:
     from tfport.atlas.keras_releases import KerasRelease
 
+WHOLE_MODEL = "the model"
+
 
 class KerasFileFinding(Finding):
     """The base of the findings about Keras files."""
@@ -29,7 +31,12 @@ class KerasFileFinding(Finding):
     @property
     def place(self) -> str:
         """The layer, for messages."""
-        return f"layer `{self.layer}`" if self.layer else "the model"
+        return f"layer `{self.layer}`" if self.layer else WHOLE_MODEL
+
+    @property
+    def message(self) -> str:
+        """The title with its placeholders filled, without a place if it is about the whole model."""
+        return super().message.removeprefix(f"{WHOLE_MODEL}: ")
 
     @property
     def release(self) -> KerasRelease | None:

@@ -58,7 +58,7 @@ function About({ inspection, session }: { inspection: Inspection; session: Model
         </Fact>
         <Fact name="saved by">{producer.tensorflow && `TensorFlow ${producer.tensorflow}`}</Fact>
         <Fact name="made with">{producer.made_with.join(", ")}</Fact>
-        <Fact name="GraphDef">{producer.graph_def > 0 && `version ${producer.graph_def}, readable since ${producer.min_consumer}`}</Fact>
+        <Fact name="GraphDef">{!inspection.keras && producer.graph_def > 0 && `version ${producer.graph_def}, readable since ${producer.min_consumer}`}</Fact>
         <Fact name="tags">{tags.join(", ")}</Fact>
         <Fact name="graph">{graph.nodes > 0 && link("graph", `${count(graph.nodes, "node")}, ${count(graph.functions, "function")}`)}</Fact>
         <Fact name="ops">{link("ops", `${whole(Object.keys(ops.total).length)} different`)}</Fact>
