@@ -17,10 +17,10 @@ def render(record: Record) -> str:
     lines = [
         "# What was run on a GPU",
         "",
-        "Written by `make evidence-gpu`; CI has no GPU. Times are medians of 40 calls in milliseconds (of "
-        "fewer where a call is long), *host* from arrays to arrays, *device* with inputs and outputs in "
-        "device memory. Each contender ran in a process of its own. Weights are random numbers with the mean "
-        "and deviation of the real ones; PyTorch and JAX run networks of the same architecture.",
+        "Written by `make evidence-gpu`; CI has no GPU. Times are in milliseconds: medians of 40 calls "
+        "(fewer if a call is long), *host* from arrays to arrays, *device* with inputs and outputs in device "
+        "memory. Each library ran in its own process. Weights are random, with the mean and deviation of the "
+        "real ones; PyTorch and JAX run networks with the same architecture.",
         "",
         f"{record['date']}: {gpu['name']}, compute capability {gpu['compute_capability']}, driver "
         f"{machine['driver']['version']}, {machine['onnxruntime']['package']} for CUDA "
@@ -28,7 +28,7 @@ def render(record: Record) -> str:
         "",
         "## Answers",
         "",
-        "Recorded cases of TensorFlow 2.21 (`tests/runtime/ops`) with every island on the GPU, in full "
+        "Cases recorded from TensorFlow 2.21 (`tests/runtime/ops`), with every island on the GPU and in full "
         f"float32: **{ops['passed']:,} of {_total(ops):,} pass**.",
         *(["", ops["note"]] if ops.get("note") else []),
         "",
@@ -46,7 +46,11 @@ def render(record: Record) -> str:
         for contender, precisions in contenders.items():
             name = model if contender == TFPORT else f"{model}, {contender}"
             lines += [_row(name, precision, times) for precision, times in precisions.items()]
-    lines += ["", "*difference*: the largest, divided by the largest answer of the CPU.", ""]
+    lines += [
+        "",
+        "*difference*: the largest difference from the CPU's answers, divided by the largest of these.",
+        "",
+    ]
     lines += [note + "\n" for note in record.get("notes", ())]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -60,11 +64,11 @@ def _failures(ops: Record) -> list[str]:
     lines = [
         f"- `{test.rpartition('/')[2]}`: {_first_difference(message)}" for test, message in failures.items()
     ]
-    return ["Those that do not:", "", *lines, ""] if lines else []
+    return ["The failures:", "", *lines, ""] if lines else []
 
 
 def _first_difference(message: str) -> str:
-    """What was computed in place of what, if the message says it."""
+    """What was computed instead of what, if the message says it."""
     lines = [line.removeprefix("E").strip() for line in message.splitlines()]
     said = [line for line in lines if line.startswith(("ACTUAL", "DESIRED"))]
     return ", ".join(" ".join(line.split()) for line in said) or (lines[-1] if lines else "")[:160]
@@ -92,9 +96,10 @@ def _beside_tensorflow(times: Record) -> list[str]:
         return []
     mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
     return [
-        "## Beside TensorFlow", "",
-        "How many times faster than TensorFlow 2.21 on the same GPU, host to host, in TF32; in brackets with "
-        f"`--device auto`, where that is faster. Geometric mean with the better of both: **{mean:.1f}**.",
+        "## Compared with TensorFlow", "",
+        "How many times faster tfport is than TensorFlow 2.21 on the same GPU, host to host, in TF32; in "
+        "brackets with `--device auto`, where that is faster. Geometric mean, with the better of the two: "
+        f"**{mean:.1f}**.",
         "", "| model | batch 1 | 8 | 64 |", "|---|---|---|---|", *rows, "",
     ]  # fmt: skip
 
@@ -109,8 +114,8 @@ def _beside_the_fastest(times: Record) -> list[str]:
     if not rows:
         return []
     return [
-        "## Beside the fastest other, on the device", "",
-        "tfport's time divided by that of the fastest other, which is named: below 1 tfport is faster.",
+        "## Compared with the fastest other library, on the device", "",
+        "tfport's time divided by the fastest other library's, named in brackets; below 1, tfport is faster.",
         "", "| model | precision | batch 1 | 8 | 64 |", "|---|---|---|---|---|", *rows, "",
     ]  # fmt: skip
 

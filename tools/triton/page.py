@@ -16,26 +16,26 @@ EVIDENCE = Path(__file__).parents[2] / "docs/evidence"
 PRIVATE = re.compile(r"(?:/[^ `:]*)?/\.cache/tfport/models/")
 HEAD = """# Models in Triton
 
-Each model was exported with `tfport export MODEL --format triton` and loaded by the real `tritonserver` {versions}, of
-the package nvidia-pytriton 0.7.0. It was called over HTTP and gRPC with up to ten generated inputs, and its
-answers compared with tfport's; a model with batches was then called with 16 examples at once, one per request.
-`tools/triton/trial.py` records this, `tools/triton/page.py` writes this page.
+`tfport export MODEL --format triton` exported each model, and the real `tritonserver` {versions}, from the package
+nvidia-pytriton 0.7.0, loaded it. A client sent up to ten generated inputs over HTTP and gRPC and compared the answers
+with tfport's; models with batches then got 16 examples at once, one per request. `tools/triton/trial.py` records this,
+and `tools/triton/page.py` writes this page.
 
-The package has the Python backend but no ONNX Runtime backend. A model for ONNX Runtime was first loaded as
-written: the server reads its configuration, and says only that the backend is missing. It was then loaded
-with the same configuration in the Python backend, with a file that calls ONNX Runtime on `model.onnx`.
-Whether the ONNX Runtime backend itself accepts it was not tried.
+The package has the Python backend but not the ONNX Runtime backend. The server first loaded each model for ONNX Runtime
+as written: it reads the configuration, and complains only about the missing backend. It then loaded the model with the
+same configuration in the Python backend, with a file that calls ONNX Runtime on `model.onnx`. Nobody tried whether the
+ONNX Runtime backend itself accepts it.
 
 """
-DRAWN = """Drawn by `trial.py 20261141 30` before any of them was tried (with all signatures: {models}). In the first run,
-during which the code was corrected, {loaded} of {written} written models were loaded and {same} gave the same answers on
-every call. The machine was shared: some timed out. The server had refused batches of single elements (guesslang, tfx and vscode-languagedetection) and scalars
-(deepner, konlp and sipann), which need one size for clients, and a model name with colons (chimpdrummingdetector); the
-export of outputs whose sizes depend on the examples ended in a traceback. These are corrected; `now` is the outcome after that:
-of {written_now} written models, {loaded_now} are loaded and {same_now} give the same answers on every call. On a
-constant sound, three of 15,136 elements of basic-pitch differ by 1e-3, as they do in tfport if its sums round otherwise: the
-trial tells rounding errors as certificates do. konlp had been given inputs that filled the memory. The backend of
-napari-deepspot, which had stopped once, did not stop again; why it did was not found.
+DRAWN = """`trial.py 20261141 30` drew these models before any of them was tried (with all signatures: {models}). In the first run,
+during which the code was corrected, {loaded} of {written} written models loaded and {same} gave the same answers on every
+call; some timed out because the machine was shared. The server refused batches of single elements (guesslang, tfx and
+vscode-languagedetection) and scalars (deepner, konlp and sipann), which need one size for clients, and a model name
+with colons (chimpdrummingdetector); exporting outputs whose sizes depend on the examples ended in a traceback. All of
+this is corrected, and `now` is the outcome since: of {written_now} written models, {loaded_now} load and {same_now} give the same
+answers on every call. For a constant sound, three of basic-pitch's 15,136 elements differ by 1e-3, as they do in tfport
+if its sums round differently: the trial recognizes rounding errors as certificates do. konlp had received inputs that
+filled the memory. napari-deepspot's backend stopped once but not again; we do not know why it did.
 
 """
 

@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "names",
         metavar="NAME",
         nargs="*",
-        help="an op, such as FusedBatchNormV3, or CONV_2D of TensorFlow Lite",
+        help="an op, such as FusedBatchNormV3, or TensorFlow Lite's CONV_2D",
     )
     parser.add_argument(
         "--search",
@@ -50,9 +50,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--coverage",
         nargs="+",
         metavar="MODEL",
-        help="which ops of these models, or of the models in folders, tfport lacks, and in how many models",
+        help="list the ops in these models, or in folders of models, that tfport lacks, and how many "
+        "models need each",
     )
-    parser.add_argument("--package", metavar="NAME", help="which ops of a package tfport runs")
+    parser.add_argument("--package", metavar="NAME", help="show which of a package's ops tfport runs")
     parser.add_argument("--all", action="store_true", help="do not shorten long lists")
     add_json(parser)
     parser.set_defaults(run=run)

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.frontends.keras.files import write_h5
 from tests.frontends.keras.recorded_models import recorded
 
 import tfport
@@ -122,9 +123,9 @@ def test_a_keras_target_refuses_other_models_and_loaders():
         tfport.check(f"{FILES}/hard_sigmoid.h5", on="keras==3.15.1", loader="serving")
 
 
-def test_serving_loads_saved_models_and_no_keras_files():
+def test_serving_loads_saved_models_and_no_keras_files(tmp_path):
     """As TensorFlow 2.21's `TF_LoadSessionFromSavedModel`: "Could not find SavedModel .pb or .pbtxt …"."""
-    file, serving = f"{FILES}/hard_sigmoid.h5", "tensorflow-serving==2.15"
+    file, serving = write_h5(tmp_path / "small.h5"), "tensorflow-serving==2.15"
     with pytest.raises(Error, match=r"loads SavedModels, and .* Keras HDF5 model; `tfport export .* -o OUT"):
         tfport.check(file, on=serving)
     report = tfport.check(file, on=[serving, "keras==2.4.3"])

@@ -29,7 +29,7 @@ class UnknownAttribute(Finding):
     """op `{op}` has no attribute `{attr}` in {target}
 
     ## Cause
-    The model was written by a release whose op has one more attribute. Releases before 2.5 reject
+    The release that wrote the model added an attribute to the op. Releases before 2.5 reject
     such a node even if the value means what the older op does anyway; later releases ignore the
     attribute. Attributes that begin with `_` are always ignored.
     ## Fix

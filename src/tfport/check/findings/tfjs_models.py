@@ -71,11 +71,11 @@ class TfjsBrokenOp(TfjsFinding):
 
     ## Cause
     The op is on the converter's list, but each recorded node of it failed in the real release, or
-    gave different answers than in TensorFlow. Releases up to 3.21.0 make a new, empty table in each
-    call of a model: only the first call finds what was filled in at load.
+    its answers differed from TensorFlow's. Up to 3.21.0, each call of a model creates a new, empty
+    table, so only the first call finds the values that were loaded with the model.
     ## Fix
-    `tfport export MODEL --format tfjs -o FOLDER` rewrites the model without the op, if there is a
-    rule for that.
+    `tfport export MODEL --format tfjs -o FOLDER` rewrites the model without the op, if tfport has a
+    rule for it.
     ## Example
         x = Placeholder() {dtype=int32}
         y = BitwiseAnd(x, x) {T=int32}
