@@ -166,7 +166,7 @@ HOSTILE: dict[str, dict[str, Case]] = {
     },
     "CVE-2026-1669; modelaudit 1421, 1478, 1663": {
         "an external link": (as_file("m.h5", make.h5(make.external_link)), "warning TFP915"),
-        "an external link in place of all weights": (
+        "an external link instead of all weights": (
             as_file("m.h5", make.h5(make.linked_group)),
             "warning TFP915",
         ),

@@ -296,8 +296,8 @@ REPORTED: dict[str, dict[str, Case]] = {
         "pandas.read_csv": named("pandas.io.parsers.readers", "read_csv"),
         "urllib": named("urllib.request", "urlretrieve"),
         "a module as bytes": (as_file("m.pkl", AS_BYTES), "error TFP921"),
-        "a number in place of a module": (as_file("m.pkl", AS_NUMBER), "error TFP921"),
-        "a byte array in place of a name": (as_file("m.pkl", AS_ARRAY), "error TFP921"),
+        "a number instead of a module": (as_file("m.pkl", AS_NUMBER), "error TFP921"),
+        "a byte array instead of a name": (as_file("m.pkl", AS_ARRAY), "error TFP921"),
         "zlib.decompress": (as_file("m.pkl", COMPRESSED), "error TFP921"),
         "a chain of attributes of builtins": (as_file("m.pkl", CHAIN), "error TFP921"),
         "another model that is loaded": named(

@@ -21,8 +21,11 @@ export const LARGEST = 3;
 const SMALLEST = 0.002;
 const FIRST_LARGEST = 1.1;
 const FIRST_SMALLEST = 0.75;
-/** Around a picture that fits; the tools are at the top. */
-const MARGIN = { side: 32, top: 60, bottom: 28 } as const;
+/** Around a picture that fits; the tools are at the top, in a narrow view in two rows (`graph.css`). */
+const MARGIN = { side: 32, top: 60, narrowTop: 108, bottom: 28 } as const;
+const NARROW = 900;
+
+const topOf = (view: Size): number => (view.width < NARROW ? MARGIN.narrowTop : MARGIN.top);
 
 export function toScreen(camera: Camera, x: number, y: number): [number, number] {
   return [(x - camera.x) * camera.scale, (y - camera.y) * camera.scale];
@@ -43,12 +46,12 @@ export function zoomedAt(camera: Camera, factor: number, x: number, y: number): 
 export function fitted(
   rectangle: Rectangle, view: Size, largest = FIRST_LARGEST,
 ): Camera {
-  const [width, height] = [view.width - 2 * MARGIN.side, view.height - MARGIN.top - MARGIN.bottom];
+  const [width, height] = [view.width - 2 * MARGIN.side, view.height - topOf(view) - MARGIN.bottom];
   const scale = Math.max(SMALLEST, Math.min(largest, width / Math.max(1, rectangle.width), height / Math.max(1, rectangle.height)));
   return {
     scale,
     x: rectangle.x + rectangle.width / 2 - view.width / 2 / scale,
-    y: rectangle.y + rectangle.height / 2 - (MARGIN.top + height / 2) / scale,
+    y: rectangle.y + rectangle.height / 2 - (topOf(view) + height / 2) / scale,
   };
 }
 
@@ -60,7 +63,7 @@ export function firstView(picture: Size, view: Size, x: number): Camera {
   const half = view.width / 2 / scale;
   const fits = picture.width * scale <= view.width - 64;
   const middle = fits ? picture.width / 2 : Math.min(Math.max(x, half - 32), Math.max(half, picture.width - half + 32));
-  return { scale, x: middle - half, y: -MARGIN.top / scale };
+  return { scale, x: middle - half, y: -topOf(view) / scale };
 }
 
 /** The same view if it shows one of the boxes, otherwise at the nearest: an open scope may be wide, and empty in its middle. */

@@ -12,8 +12,9 @@ class OtherModelFormat(Finding):
 
     ## Cause
     A TensorFlow Lite interpreter reads only TensorFlow Lite files, a Keras package reads only Keras
-    files, and a release without an interpreter reads no TensorFlow Lite files. tfport reports this
-    if another target of the same command reads the model; otherwise the command is refused.
+    files, TensorFlow Serving reads SavedModels and no Keras files, and a release without an
+    interpreter reads no TensorFlow Lite files. tfport reports this if another target of the same
+    command reads the model; otherwise the command is refused.
     ## Fix
     Name a target that reads the format, or convert the model.
     ## Example
