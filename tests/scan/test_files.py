@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 from tests.formats.keras.samples import h5, keras
+from tests.frontends.lite.ops.custom.test_detection import CASES as DETECTION
+from tests.frontends.lite.ops.test_quantized_convolution import CASES as QUANTIZED
+from tests.frontends.lite.ops.test_recurrent import CASES as RECURRENT
 from tests.scan.hostile_files import (
     LAMBDA,
     MODEL,
@@ -130,3 +133,9 @@ def test_exit_codes(tmp_path):
 def test_checkpoints_have_nothing_to_run():
     path = ROOT / "models" / "checkpoint_of_objects"
     assert tfport.scan(path).risks == []
+
+
+@pytest.mark.parametrize("case", [QUANTIZED[0], RECURRENT[0], DETECTION[0]], ids=str)
+def test_what_tfport_makes_of_a_tensorflow_lite_operator_needs_no_library(case, tmp_path):
+    (tmp_path / "m.tflite").write_bytes(case.model)
+    assert risks(tmp_path / "m.tflite") == {}

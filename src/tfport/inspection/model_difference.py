@@ -116,7 +116,7 @@ def _metadata(inspection: Inspection) -> dict[str, str]:
         "saved by": f"TensorFlow {inspection.tensorflow}" if inspection.tensorflow else "",
         "made with": ", ".join(inspection.made_with),
         "GraphDef version": str(inspection.graph_def or ""),
-        "least consumer": str(inspection.min_consumer or ""),
+        "GraphDef min_consumer": str(inspection.min_consumer or ""),
         "devices": ", ".join(inspection.devices),
         "Keras version": keras.file.keras_version if keras else "",
         "least runtime": lite.metadata.min_runtime_version if lite else "",

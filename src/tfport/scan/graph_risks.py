@@ -13,6 +13,7 @@ from tfport.atlas.known_ops import known_ops
 from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import finding, merged
 from tfport.check.node_contexts import ALL, NodeContext
+from tfport.frontends.lite.definitions import lite_definitions
 from tfport.graph.graph import Node, Value
 from tfport.graph.model import Model
 from tfport.graph.op_effects import OpEffect, effects_of
@@ -211,11 +212,14 @@ def graph_risks(checked: CheckedModel) -> list[Risk]:
     """What the nodes of a model could do."""
     model = checked.model
     flow, known, functions = DataFlow(model, checked.contexts), known_ops(), model.graph.library.functions
+    own = lite_definitions() if model.lite is not None else {}
     saver = _saver(model)
     risks = [
         risk
         for node in every_node(model.graph)
-        for risk in _risks(node, checked, flow, is_custom=node.op not in known and node.op not in functions)
+        for risk in _risks(
+            node, checked, flow, is_custom=all(node.op not in names for names in (known, functions, own))
+        )
         if not (risk.moment in (NEVER, WHOLE) and node in saver)
     ]
     return [*merged(r for r in risks if not isinstance(r, UsesResources)), *_resources(risks)]

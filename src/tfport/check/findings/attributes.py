@@ -64,7 +64,7 @@ class UnknownAttribute(Finding):
     def cause(self) -> str:
         if self.on.kind == OURS and not self.released:
             return f"here it is {self.value}"
-        since = f"the op has it {self.released}" if self.released else UNRECORDED
+        since = f"part of the op {self.released}" if self.released else UNRECORDED
         means = "its default" if self.is_default else "not its default"
         return f"{since}; here it is {self.value}" + (f", {means}" if self.released else "")
 
@@ -108,7 +108,7 @@ class IgnoredAttribute(Finding):
         return cls(value=attr_text(unresolved.answer.actual), released=released)
 
     def cause(self) -> str:
-        return f"the op has it {self.released}" if self.released else UNRECORDED
+        return f"part of the op {self.released}" if self.released else UNRECORDED
 
 
 def _is_ignored(unresolved: UnresolvedNodes) -> bool:
