@@ -213,13 +213,15 @@ def graph_risks(checked: CheckedModel) -> list[Risk]:
     model = checked.model
     flow, known, functions = DataFlow(model, checked.contexts), known_ops(), model.graph.library.functions
     own = lite_definitions() if model.lite is not None else {}
+
+    def is_known(op: str) -> bool:
+        return op in known or op in functions or op in own
+
     saver = _saver(model)
     risks = [
         risk
         for node in every_node(model.graph)
-        for risk in _risks(
-            node, checked, flow, is_custom=all(node.op not in names for names in (known, functions, own))
-        )
+        for risk in _risks(node, checked, flow, is_custom=not is_known(node.op))
         if not (risk.moment in (NEVER, WHOLE) and node in saver)
     ]
     return [*merged(r for r in risks if not isinstance(r, UsesResources)), *_resources(risks)]
