@@ -38,13 +38,13 @@ SAMPLE = EVIDENCE / "tfjs_sample.json"
 SAMPLE_HEAD = """
 ## A fresh sample
 
-`tools/tfjs/sample.py 20261118 46` drew {count} models from published packages that are not in the table above, before
+`tools/tfjs/sample.py 20261118 46` drew models ({count}) from published packages that are not in the table above, before
 any of them was tried. Each got ten generated inputs (fewer on slow backends: 15 seconds each). *First* is the first
 run; *official* is tensorflowjs 4.22.0 with TensorFlow 2.15.1, for SavedModels and frozen graphs. CPU seconds and peak
 memory are the conversion's; tfport's include its comparison of outputs.
 
 tfport wrote {written} and refused {refused} with a reason. Of those it wrote, {wrong} failed or gave different answers for some
-input or on some backend; the notes say why. Of the {both} models that the official converter reads, it writes {theirs} and
+input or on some backend; the notes say why. Of the {both} that the official converter reads, it writes {theirs} and
 tfport {ours}. For the {pairs} that both write, the official converter uses {cpu:.1f} times the CPU seconds and {mb:.1f} times the
 memory (geometric means).
 
@@ -90,10 +90,10 @@ FRESH = EVIDENCE / "tfjs_fresh.json"
 FRESH_HEAD = """
 ## Packages that no list here named
 
-`tools/tfjs/fresh.py 20261142 20` drew {count} models before any of them was tried: from npm, among packages whose names
+`tools/tfjs/fresh.py 20261142 20` drew models ({count}) before any of them was tried: from npm, among packages whose names
 suggest a model, and from PyPI at random (the draw was stopped before it had 20 from each). *First* is the first run,
 *now* the run after corrections, if there was one. Each model got ten generated inputs on Node (cpu, wasm) and Chromium
-(webgl), fewer on slow backends. In the first run, tfport wrote {written} models, {right} of them with the same answers on every
+(webgl), fewer on slow backends. In the first run, tfport wrote {written}, {right} of them with the same answers on every
 backend; it refused {refused}, and {crashed} ended in a traceback.
 
 | model | first | now |
@@ -105,9 +105,9 @@ DRAW = EVIDENCE / "tfjs_draw.json"
 DRAW_HEAD = """
 ## A draw from what was left
 
-A random draw (seed 4118) chose {count} models that are in no table above, at most one per package or repository, before
+A random draw (seed 4118) chose models ({count}) that are in no table above, at most one per package or repository, before
 any of them was tried. Each got ten generated inputs on Node (4.22.0 on cpu and wasm, 3.21.0) and Chromium (webgl),
-fewer on slow backends. In the first run, tfport wrote {written} models, {right} of them with the same answers on every backend;
+fewer on slow backends. In the first run, tfport wrote {written}, {right} of them with the same answers on every backend;
 it refused {refused}, and {crashed} ended in a traceback. *Now* is the run after corrections, if there was one.
 
 | model | first | now |
@@ -213,7 +213,7 @@ def counts(records: dict[str, Any]) -> str:
     crashed = sum(r["outcome"] == "crashed" for r in records.values())
     rest = len(records) - len(written) - refused - crashed
     return (
-        f"Of {len(records)} models, tfport wrote {len(written)}, {wrong} of which failed or gave different "
+        f"tfport wrote {len(written)} of {len(records)}, and {wrong} of these failed or gave different "
         f"answers. It refused {refused} with a reason, crashed on {crashed}, and did not compare {rest}. The "
         f"official converter tried {len(both)} of them and wrote {theirs}; tfport wrote {ours} of these.\n\n"
     )
