@@ -20,6 +20,7 @@ import tfport
 pytestmark = pytest.mark.filterwarnings("default")
 STARTS_WITHIN = 300
 """Seconds."""
+AGENTS = "dashboard-agent-grpc", "dashboard-agent-listen", "runtime-env-agent", "metrics-export"
 TEXTS = [f"bad {i}" if i == 77 else str(i) for i in range(200)]
 EXPECTED = [None if i == 77 else float(i) for i in range(200)]
 
@@ -31,12 +32,12 @@ def ray():
     Its agents get ports: for ports that they choose, a node waits for 15 seconds, too few on a busy machine.
     """
     ray = pytest.importorskip("ray")
-    names = "port", "dashboard-agent-grpc-port", "dashboard-agent-listen-port", "runtime-env-agent-port"
-    ports = [f"--{name}={free_port()}" for name in names]
-    command = [Path(sys.executable).with_name("ray"), "start", "--head", "--block", "--num-cpus=2", *ports]
-    options = "--include-dashboard=false", "--disable-usage-stats"
-    ray.address = f"127.0.0.1:{ports[0].partition('=')[2]}"
-    with subprocess.Popen([*command, *options], stdout=subprocess.DEVNULL) as cluster:
+    ports = [f"--{name}-port={free_port()}" for name in AGENTS]
+    ray.address = f"127.0.0.1:{free_port()}"
+    options = "--head", "--block", "--num-cpus=2", "--include-dashboard=false", "--disable-usage-stats"
+    command = [Path(sys.executable).with_name("ray"), "start", *options, *ports]
+    command.append(f"--port={ray.address.partition(':')[2]}")
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as cluster:
         try:
             connect(ray)
             yield ray
