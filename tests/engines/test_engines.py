@@ -28,7 +28,7 @@ EXPECTED = [None if i == 77 else float(i) for i in range(200)]
 def ray():
     """A local cluster with two processors, at `ray.address`.
 
-    A node waits 15 seconds for each port that an agent chooses; on a busy machine it needs more than one start.
+    A node waits 15 seconds for each port that an agent chooses; on a busy machine it may need several starts.
     """
     ray = pytest.importorskip("ray")
     for _ in range(STARTS):
