@@ -18,7 +18,7 @@ PIP := -m pip --disable-pip-version-check -q
 WORKERS ?= 2
 
 .PHONY: docs-refresh demo test test-everyday test-serve test-pythons test-package test-image platform-wheels nox test-live live-environment test-clients test-engines test-browser web web-test truth lint bench bench-runtime bench-real bench-keras bench-lite bench-gpu evidence-gpu \
-	bench-fix bench-serve bench-serve-memory bench-serve-gpu bench-batch bench-bodies soak fuzz record record-ops scan-proof index protos real-models evidence keras-recorded atlas atlas-verify docs clean
+	bench-fix bench-serve bench-serve-memory bench-serve-gpu bench-batch bench-bodies soak fuzz record record-ops scan-proof index protos real-models evidence accuracy keras-recorded atlas atlas-verify docs clean
 
 demo: $(READY)
 	@$(BIN)/python examples/demo.py
@@ -177,6 +177,10 @@ evidence: $(READY) $(LIVE_READY)
 	$(if $(CASES),,$(BIN)/python tools/truth/rewrites/every_release.py $(RELEASES))
 	$(if $(CASES),,$(BIN)/python tools/truth/rewrites/stateful.py)
 	$(if $(CASES),,$(BIN)/python tools/truth/rewrites/public.py)
+
+# What docs/accuracy.md says of check, lib and run, compared with what real releases did; needs no TensorFlow.
+accuracy: $(READY)
+	$(BIN)/pytest -n $(WORKERS) tests/check/test_truth.py tests/check/keras tests/lib/test_lib_truth.py tests/runtime/test_accuracy.py
 
 # Compare all recorded Keras models with the releases that saved them; the everyday suite takes a part
 keras-recorded: $(READY)
