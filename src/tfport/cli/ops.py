@@ -229,11 +229,12 @@ def did_you_mean(similar: list[str]) -> str:
 
 def tfport_ops(args: argparse.Namespace) -> int:
     """The ops of tfport's own runtime, how each runs, and the source of custom ops."""
+    from tfport.frontends.lite.definitions import lite_definitions
     from tfport.runtime.custom.registry import PROCESS_WIDE
     from tfport.runtime.own_target import own_target, ways_to_run
 
     known = own_target().registry
-    names = args.names or list(known)
+    names = args.names or [name for name in known if name not in lite_definitions()]
     ways = {name: tuple(ways_to_run(name, PROCESS_WIDE)) for name in names if name in known}
     providers = {name: PROCESS_WIDE.provider_of(name) for name in ways}
     missing = [name for name in names if name not in known]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from importlib.metadata import version
 
 from tfport.atlas.known_ops import known_ops
 from tfport.atlas.target import OURS, Target
 from tfport.formats.proto.graph_pb2 import OpDef
+from tfport.frontends.lite.definitions import lite_definitions
 from tfport.registry.kernels import Kernel
 from tfport.registry.registry import OpRegistry, Source
 from tfport.runtime.custom.custom_kernel import CustomKernel
@@ -20,22 +22,26 @@ IN_ONNX, IN_NUMPY, WHILE_PLANNING = "onnx", "numpy", "plan"
 
 
 class OwnSource:
-    """TensorFlow's ops that tfport runs, with their newest recorded definitions."""
+    """Ops that tfport runs: TensorFlow's in their newest recorded definitions, or TensorFlow Lite's."""
 
     name = OURS
     accepts_older_attrs = True
 
-    def __init__(self, implementations: OpImplementations) -> None:
-        self._implementations = implementations
+    def __init__(
+        self,
+        implementations: OpImplementations,
+        definitions: Callable[[], Mapping[str, OpDef]] = known_ops,
+    ) -> None:
+        self._implementations, self._definitions = implementations, definitions
 
     def ops(self) -> list[str]:
-        known = self._implementations.ops() & set(known_ops())
+        known = self._implementations.ops() & set(self._definitions())
         return sorted(op for op in known if self._implementations.definition_of(op) is None)
 
     def definition(self, op: str) -> OpDef | None:
         if self._implementations.definition_of(op) is not None or not ways_to_run(op, self._implementations):
             return None
-        return known_ops().get(op)
+        return self._definitions().get(op)
 
     def kernels(self, op: str) -> list[Kernel]:
         if self._implementations.definition_of(op) is not None:
@@ -84,7 +90,11 @@ def own_target(registry: Custom | None = None) -> Target:
     """The runtime of this process with the ops of a custom registry (default: the process-wide one)."""
     registry = ready(registry)
     name = f"{OURS} {version(OURS)}"
-    sources: list[Source] = [*custom_sources(registry), OwnSource(registry)]
+    sources: list[Source] = [
+        *custom_sources(registry),
+        OwnSource(registry),
+        OwnSource(registry, lite_definitions),
+    ]
     return Target(name, OURS, OpRegistry(f"{name} (cpu)", sources), build=None, kind=OURS)
 
 

@@ -7,7 +7,9 @@ import pytest
 from tests.recorded_models import graph, path_of
 
 from tfport.cli.main import main
+from tfport.frontends.lite.definitions import lite_definitions
 from tfport.graph.build import graph_to_def
+from tfport.runtime.own_target import own_target
 
 
 def test_ops_lists_how_tfport_runs_an_op(capsys):
@@ -59,3 +61,11 @@ def test_ops_counts_the_ops_of_a_package(capsys):
 def test_mistakes_are_one_sentence(options, sentence, capsys):
     assert main(["ops", *options]) == 2
     assert sentence in capsys.readouterr().err
+
+
+def test_tfport_has_its_kernels_for_tensorflow_lite_and_does_not_list_them(capsys):
+    assert "LiteConv" in own_target().registry
+    main(["ops", "--tfport", "--json"])
+    listed = {op["name"] for op in json.loads(capsys.readouterr().out)["ops"]}
+    assert "Conv2D" in listed
+    assert not listed & lite_definitions().keys()
