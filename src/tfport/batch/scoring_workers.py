@@ -28,7 +28,7 @@ from tfport.batch.scorer import BatchScorer
 from tfport.batch.scoring_options import FAIL, RowFailed, ScoringOptions
 from tfport.errors import Error
 from tfport.operating_system import processors
-from tfport.runtime.custom.library_registry import registry_with
+from tfport.runtime.custom.added_ops import registry_with
 from tfport.runtime.engines.gpu.gpu_options import NO_GPU_OPTIONS, GpuOptions
 from tfport.serve.workers.transfer import receive, send
 from tfport.startup.dataclass import dataclass, field, replace

@@ -33,7 +33,7 @@ def add_runnable_model(parser: argparse.ArgumentParser) -> argparse.Action:
 def load_runnable_model(args: argparse.Namespace) -> tuple[Model, Registry]:
     """Load the model, and a registry with the custom ops of packages, `--ops` and `--library`."""
     import tfport
-    from tfport.runtime.custom.library_registry import registry_with
+    from tfport.runtime.custom.added_ops import registry_with
 
     registry = registry_with(args.library, args.ops)
     return tfport.load(args.model, tags=tags_of(args), registry=registry), registry

@@ -24,7 +24,7 @@ from tfport.formats.files import Files, reason
 from tfport.formats.proto import model_server_config_pb2 as pb
 from tfport.operating_system import is_windows, processors, require_posix
 from tfport.runtime.bounds.run_scope import RunLimits
-from tfport.runtime.custom.library_registry import registry_with
+from tfport.runtime.custom.added_ops import registry_with
 from tfport.runtime.engines.gpu.cuda_runtime import CudaCopies, DeviceCopies
 from tfport.runtime.session import Session
 from tfport.serve.auth_tokens import AuthTokens

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from tfport.atlas.target import Target
 from tfport.atlas.versions import version_key
@@ -12,10 +13,11 @@ from tfport.check.loader_stages import LOADING, Noticed
 from tfport.check.loaders import Loader
 from tfport.errors import UnreadableFile
 from tfport.formats.saved_model.read import ASSETS
-from tfport.formats.yggdrasil.read import DATA_SPEC, read_forest
-from tfport.formats.yggdrasil.records import ForestModel
 from tfport.graph.state import assets
 from tfport.startup.dataclass import dataclass
+
+if TYPE_CHECKING:
+    from tfport.formats.yggdrasil.records import ForestModel
 
 TF_DF = "tensorflow-decision-forests"
 WHEN_LOADING = (LOADING, LOADING, LOADING)
@@ -36,7 +38,7 @@ class ForestFeature:
 
 # From the inference libraries in the wheels of every recorded release: the names of models, losses, tasks and
 # formats that they contain. `tests/live/answer_forests.py` loaded recorded forests in TF-DF 0.2.4, 1.1.0,
-# 1.8.1 and ydf-tf 2.21.0.
+# 1.2.0 and ydf-tf 2.21.0.
 KINDS = {
     "ISOLATION_FOREST": ForestFeature(
         "isolation forests", "1.10.1", 'No class registered with key "ISOLATION_FOREST"'
@@ -131,6 +133,8 @@ def _doubt(feature: ForestFeature, version: str) -> str:
 
 def _features(checked: CheckedModel) -> Iterator[tuple[str, ForestFeature]]:
     """What the forests of a model have; one that cannot be read is left to the loader."""
+    from tfport.formats.yggdrasil.read import DATA_SPEC, read_forest  # with numpy; few targets need it
+
     model = checked.model
     for asset in assets(model):
         if asset.file.endswith(DATA_SPEC) and asset.nbytes is not None:

@@ -72,7 +72,7 @@ def _targets(
     from tfport.cli.target_argument import tfport_target
 
     if ops_files:
-        from tfport.runtime.custom.ops_file import load_ops_files  # only if needed
+        from tfport.runtime.custom.added_ops import load_ops_files  # only if needed
 
         load_ops_files(ops_files)
     return resolve_targets(

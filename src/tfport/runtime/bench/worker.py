@@ -22,7 +22,7 @@ MOVED = 0.05
 
 
 def tfport_call(job: dict[str, Any]) -> Call:
-    from tfport.runtime.custom.library_registry import registry_with
+    from tfport.runtime.custom.added_ops import registry_with
     from tfport.runtime.engines.gpu.gpu_options import GpuOptions
     from tfport.runtime.session import Session
 

@@ -6,7 +6,7 @@ from tests.fix.chains import chain_case, check_chain
 from tests.fix.rule_cases import rule_case
 from tests.runtime.cases import f16
 
-from tfport.fix.rules.math.special_functions import by_its_formula
+from tfport.fix.rules.math.arithmetic import by_its_formula
 from tfport.runtime.ops.math.series.formulas import FORMULAS
 
 EDGES = (

@@ -1,4 +1,4 @@
-"""Elementwise arithmetic as older and newer ops: sums, quotients, clipping, checks and bit shifts."""
+"""Elementwise arithmetic: sums, quotients, clipping, checks, bit shifts; and special functions."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfport.fix.nodes.builder import RuleBuilder
+from tfport.fix.nodes.formula import FLOAT64, NodeFunctions
 from tfport.fix.rule import EXACT, ROUNDING, Replacement, refuse, rule
 from tfport.graph.building.sizes import NodeOrValue, covers
-from tfport.graph.dtypes import INT32, INT64, STRING, DType
+from tfport.graph.dtypes import FLOAT32, INT32, INT64, STRING, DType
 from tfport.graph.graph import Node, Value
+from tfport.runtime.ops.math.series.formulas import FORMULAS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -193,3 +195,12 @@ def _distance(op: RuleBuilder, y: Value, bits: int) -> Node:
     """The shift, clamped to 0 and the width minus 1, as in the kernel."""
     y = y if y.dtype.base in (INT32, INT64) else op.cast(y, INT32)
     return op.Minimum(op.Maximum(y, 0), bits - 1)
+
+
+@rule(" ".join(FORMULAS), keeps=ROUNDING)
+def by_its_formula(op: RuleBuilder, n: Node) -> Replacement:
+    """The polynomials and ratios that the kernel evaluates; short floats are computed in float32."""
+    x = n.inputs[0]
+    dtype = x.dtype.base
+    m = NodeFunctions(op, x if dtype == FLOAT64 else op.cast(x, FLOAT32))
+    return op.cast(FORMULAS[n.op](m, m.x, dtype == FLOAT64).value, dtype)

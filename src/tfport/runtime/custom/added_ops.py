@@ -1,14 +1,14 @@
-"""Execute a Python file that declares custom ops or Keras layers, once per process: `--ops FILE.py`."""
+"""The ops that users add: Python files (`--ops`), executed once per process, and libraries (`--library`)."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from tfport.errors import Error
 from tfport.frontends.keras.layer import CUSTOM_CLASSES, CUSTOM_LAYERS
 from tfport.python_file import execute
-from tfport.runtime.custom.registry import PROCESS_WIDE
+from tfport.runtime.custom.registry import PROCESS_WIDE, Registry
 
 HOW_TO_DECLARE = (
     '`import tfport`, then functions under `@tfport.op("Name: (x: float) -> y: float")` '
@@ -28,6 +28,19 @@ def load_ops_files(paths: Iterable[str]) -> None:
         if _declared() == before:
             raise Error(f"{path}: declares no custom op and no layer; expected {HOW_TO_DECLARE}")
         _executed.add(os.path.abspath(path))
+
+
+def registry_with(libraries: Sequence[str], ops_files: Sequence[str] = ()) -> Registry:
+    """The ops of libraries built by `tfport lib build`, layered on those of packages and Python files."""
+    registry = Registry(PROCESS_WIDE.ready())
+    if ops_files:
+        load_ops_files(ops_files)
+    if libraries:
+        from tfport.runtime.native.load import load_op_library  # only if needed
+
+        for path in libraries:
+            load_op_library(path, registry)
+    return registry
 
 
 def _declared() -> list[tuple[str, int]]:
