@@ -23,7 +23,7 @@ const FIRST_LARGEST = 1.1;
 const FIRST_SMALLEST = 0.75;
 /** Around a picture that fits; the tools are at the top, in a narrow view in two rows (`graph.css`). */
 const MARGIN = { side: 32, top: 60, narrowTop: 108, bottom: 28 } as const;
-const NARROW = 900;
+const NARROW = 600;
 
 const topOf = (view: Size): number => (view.width < NARROW ? MARGIN.narrowTop : MARGIN.top);
 

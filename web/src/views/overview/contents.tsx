@@ -73,7 +73,7 @@ export function Tables({ inspection }: { inspection: Inspection }): JSX.Element 
   return (
     <section class="card stack" aria-labelledby="tables">
       <h2 id="tables">Tables</h2>
-      <DataTable label="Lookup tables" columns={TABLE_COLUMNS} rows={inspection.tables} keyOf={(table) => table.name} />
+      <DataTable label="Tables of the model" columns={TABLE_COLUMNS} rows={inspection.tables} keyOf={(table) => table.name} />
     </section>
   );
 }
