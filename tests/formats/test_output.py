@@ -1,11 +1,12 @@
 """Files that are written whole or not at all, and copies of a model's files."""
 
 import mmap
+import os
 
 import pytest
 
 from tfport.formats.files import Folder, MemoryFiles
-from tfport.formats.output import CHUNK, copy_file, replace_file
+from tfport.formats.output import CHUNK, certificate_paths, copy_file, replace_file
 
 
 class RecordingMap(mmap.mmap):
@@ -50,3 +51,10 @@ def test_a_file_that_cannot_be_replaced_leaves_nothing(tmp_path):
     with pytest.raises(IsADirectoryError):
         replace_file(tmp_path / "folder", b"new")
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+@pytest.mark.parametrize("path", ["out", "out\\", "out/"])
+def test_certificates_lie_beside_a_folder_with_any_slash_at_its_end(path, monkeypatch):
+    monkeypatch.setattr(os, "sep", "\\")
+    monkeypatch.setattr(os, "altsep", "/")
+    assert certificate_paths(path) == ["out.certificate.json", "out.certificate.html"]

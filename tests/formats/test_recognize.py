@@ -179,7 +179,7 @@ ERRORS = [  # files, path, the start of the error
     ({"a": b"x"}, "x/nothing/here", "x/nothing/here: no such file or folder; x has no `nothing/here`"),
     ({"a.pb": G}, "x/a.pb/here", "x/a.pb/here: x/a.pb is a file, not an archive, so it has no `here`"),
     ({}, "https://example.org/model.zip", "https://example.org/model.zip: a URL, not a path"),
-    ({}, "nul\0l", "nul\0l: embedded null byte"),
+    ({}, "nul\0l", "'nul\\x00l': a path cannot contain a null byte"),
     ({}, "x" * 300, "x" * 300 + ": file name too long"),
     ({}, "", ": no such file or folder"),
 ]  # fmt: skip

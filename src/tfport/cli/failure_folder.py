@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfport.cli.run.outputs import flatten_outputs, is_storable, write_npz
-from tfport.formats.output import new_path
+from tfport.formats.output import new_path, without_slash
 
 if TYPE_CHECKING:
     from tfport.fix.certify.failed_trial import FailedTrial
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def write_failure(fixed: Fixed, failed: FailedTrial, output: str, folder: str) -> list[str]:
     """Write a new folder; returns the commands that reproduce the difference."""
-    suffix = os.path.splitext(output.rstrip(os.sep))[1]
+    suffix = os.path.splitext(without_slash(output))[1]
     with new_path(folder) as temporary:
         temporary.mkdir()
         inputs = _write_inputs(failed.trial.inputs, temporary)

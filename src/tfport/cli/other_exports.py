@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import os
 from typing import TYPE_CHECKING, Any
 
 from tfport.cli.export_formats import LAYOUTS, LITE, TFJS, TFJS_LAYERS, TRITON, WEIGHTS
@@ -34,9 +33,10 @@ def options_of(args: argparse.Namespace) -> FixOptions:
 def save_certified(fixed: Fixed, args: argparse.Namespace) -> None:
     """Write a model and its certificate, unless the target does not run it or the outputs differ."""
     from tfport.fix.certify.provenance import Provenance
+    from tfport.formats.output import without_slash
 
     fixed.provenance = Provenance(args.command_line)
-    fixed.proof_command = f"tfport fix --verify {args.output.rstrip(os.sep)}.certificate.json --prove"
+    fixed.proof_command = f"tfport fix --verify {without_slash(args.output)}.certificate.json --prove"
     if fixed.ok:
         fixed.save(args.output)
 

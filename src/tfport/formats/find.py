@@ -84,6 +84,8 @@ def _in_open_file(file: IO[bytes], reader: FileReader) -> ModelLocation:
 def _at_path(path: str, reader: FileReader) -> ModelLocation:
     if is_address(path):
         raise Error(f"{path}: a URL, not a path; download it first")
+    if "\0" in path:
+        raise Error(f"{path!r}: a path cannot contain a null byte")
     try:
         mode = os.stat(path).st_mode
     except (OSError, ValueError) as error:

@@ -29,9 +29,14 @@ def require_new(path: str | os.PathLike[str]) -> None:
         )
 
 
+def without_slash(path: str) -> str:
+    """A path without separators at its end; Windows has two of them."""
+    return path.rstrip(os.sep + (os.altsep or ""))
+
+
 def certificate_paths(path: str | os.PathLike[str]) -> list[str]:
     """Where the certificates of a model lie."""
-    beside = os.fspath(path).rstrip(os.sep).removesuffix(".meta")
+    beside = without_slash(os.fspath(path)).removesuffix(".meta")
     return [f"{beside}.{end}" for end in CERTIFICATES]
 
 
