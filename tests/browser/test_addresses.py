@@ -113,7 +113,8 @@ def test_one_model_on_the_command_line_is_opened(chromium):
 
 
 def test_search_goes_on_with_n_wherever_the_focus_is(opened):
-    page = settled(opened.model("keras_lstm", "graph"))
+    page = opened.model("keras_lstm", "graph")
+    page.get_by_role("searchbox", name=re.compile("Search nodes")).wait_for()
     page.keyboard.press("/")
     page.keyboard.type("op:Const")
     page.get_by_text(re.compile(r"^\d+ nodes")).wait_for()

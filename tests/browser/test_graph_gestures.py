@@ -132,12 +132,11 @@ def test_the_address_of_a_node_leads_back_to_it(opened, ui):
     page = painted(opened.path(path, "graph"))
     page.get_by_role("searchbox", name=re.compile("Search nodes")).fill(f"name:{name}")
     page.locator("[role=option]", has_text=name.rpartition("/")[2]).first.click()
-    page.wait_for_url(re.compile("node="))
-    address = page.url
+    page.wait_for_url(re.compile("node=.*open="))  # the scopes around the node are open once they are placed
     selected = page.locator("[role=treeitem][aria-selected=true]")
     page.get_by_role("searchbox", name=re.compile("Search nodes")).fill("")
     selected.wait_for()
-    text = selected.inner_text()
+    address, text = page.url, selected.inner_text()
     page.reload()
     painted(page)
     selected.wait_for()
