@@ -11,7 +11,7 @@ from tests.runtime.bounds.test_decoded_sizes import most_counted
 
 from tfport.graph.dtypes import FLOAT32
 from tfport.runtime.ops.control.tensor_list import TensorList
-from tfport.runtime.ops.strings.byte_strings import string_array
+from tfport.runtime.ops.shared.arrays import string_array
 from tfport.runtime.ops.strings.kernels import format, join, unicode
 
 NUMBERS = np.random.default_rng(0).normal(size=5_000).astype(np.float32)

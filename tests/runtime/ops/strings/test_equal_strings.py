@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tfport.runtime.ops.math.kernels.comparisons import equal, not_equal
-from tfport.runtime.ops.strings.byte_strings import MANY, differ, string_array
+from tfport.runtime.ops.shared.arrays import string_array
+from tfport.runtime.ops.strings.byte_strings import MANY, differ
 
 WORDS = [b"", b"a", b"word", b"another word"]
 

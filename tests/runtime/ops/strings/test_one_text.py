@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfport.runtime.ops.strings.byte_strings import string_array
+from tfport.runtime.ops.shared.arrays import string_array
 from tfport.runtime.ops.strings.kernels.join import string_ngrams, string_split, string_split_v2
 
 TEXTS = [b"", b"a", b"a b  c", b"  ", b"\0 x"]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tfport.runtime.ops.io.message_batches import Ints, MalformedMessage, MessageBuffer, Row, Spans, spans_of
-from tfport.runtime.ops.shared.arrays import expand_ranges, strings_array
+from tfport.runtime.ops.shared.arrays import expand_ranges, string_array
 from tfport.runtime.ops.strings.fingerprints import PackedStrings, packed_fingerprint64
 
 HASHED = "fingerprint"
@@ -81,7 +81,7 @@ def _string_parts(buffer: MessageBuffer, lists: Spans) -> tuple[Ints, Spans]:
 def _strings(buffer: MessageBuffer, parts: Spans) -> Any:
     raw = buffer.raw
     ranges = zip(parts.start.tolist(), parts.end.tolist(), strict=True)
-    return strings_array([raw[start:end] for start, end in ranges])
+    return string_array([raw[start:end] for start, end in ranges])
 
 
 def _fingerprints(buffer: MessageBuffer, parts: Spans) -> Any:

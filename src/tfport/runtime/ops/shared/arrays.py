@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
-def strings_array(values: list[bytes]) -> Any:
-    """A vector of strings; NumPy itself would drop trailing zero bytes."""
-    out = np.empty(len(values), object)
-    out[:] = values
-    return out
+
+def string_array(values: Sequence[bytes], shape: Sequence[int] | None = None) -> NDArray[Any]:
+    """An object array of bytes, by default a vector; NumPy itself would drop trailing zero bytes."""
+    array = np.empty(len(values), object)
+    array[:] = values
+    return array if shape is None else array.reshape(tuple(shape))
 
 
 def expand_ranges(start: Any, counts: Any, step: int) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.ops.ragged.splits import check_splits
-from tfport.runtime.ops.shared.arrays import expand_ranges, strings_array
+from tfport.runtime.ops.shared.arrays import expand_ranges, string_array
 from tfport.runtime.ops.sparse.coordinates import checked
 from tfport.runtime.ops.strings.fingerprints import fingerprint64
 
@@ -80,7 +80,7 @@ def combinations(columns: Sequence[Features]) -> tuple[Any, list[Any]]:
 def joined(columns: Sequence[Features], which: Sequence[Any], separator: bytes) -> Any:
     texts = [[_text(v) for v in column.values.tolist()] for column in columns]
     picked = [[text[i] for i in indices.tolist()] for text, indices in zip(texts, which, strict=True)]
-    return strings_array([separator.join(parts) for parts in zip(*picked, strict=True)])
+    return string_array([separator.join(parts) for parts in zip(*picked, strict=True)])
 
 
 def _text(value: Any) -> bytes:

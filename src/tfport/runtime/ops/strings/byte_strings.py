@@ -1,13 +1,14 @@
-"""Helpers of the string kernels: object arrays of bytes, scalars, attributes, changes of bytes, equality."""
+"""Helpers of the string kernels: scalars, attributes, changes of bytes, equality."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfport.errors import RunFailed
+from tfport.runtime.ops.shared.arrays import string_array
 from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -16,13 +17,6 @@ if TYPE_CHECKING:
 MANY = 64
 """From more strings than this on, `differ` is faster than comparing all of them."""
 _UNCHANGED = bytes(range(256))
-
-
-def string_array(values: Sequence[bytes], shape: Sequence[int] | None = None) -> NDArray[Any]:
-    """An object array of bytes, by default a vector."""
-    array = np.empty(len(values), object)
-    array[:] = values
-    return array if shape is None else array.reshape(tuple(shape))
 
 
 def map_strings(array: NDArray[Any], change: Callable[[bytes], bytes]) -> NDArray[Any]:

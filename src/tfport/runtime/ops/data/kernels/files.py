@@ -21,7 +21,8 @@ from tfport.runtime.ops.io.kernels.parse_example import as_keys, parse_example_v
 from tfport.runtime.ops.io.kernels.serialized import SerializedPart
 from tfport.runtime.ops.io.unpacked_sizes import inflated
 from tfport.runtime.ops.ragged.kernels.variants import RaggedVariant
-from tfport.runtime.ops.strings.byte_strings import scalar_value, string_array
+from tfport.runtime.ops.shared.arrays import string_array
+from tfport.runtime.ops.strings.byte_strings import scalar_value
 from tfport.startup.dataclass import dataclass
 
 

@@ -10,7 +10,7 @@ from tfport.errors import RunFailed
 from tfport.formats.yggdrasil.read import read_forest, read_nodes
 from tfport.runtime.lower import Context, host
 from tfport.runtime.ops.forests.forest import Forest
-from tfport.runtime.ops.shared.arrays import strings_array
+from tfport.runtime.ops.shared.arrays import string_array
 from tfport.runtime.ops.strings.byte_strings import attr_bytes, scalar_value
 
 if TYPE_CHECKING:
@@ -142,4 +142,4 @@ def _answers(forest: Forest, banks: list[Any], outputs: int) -> tuple[Any, Any]:
     predictions = forest.predict(banks)
     if predictions.shape[1] != outputs:
         raise RunFailed(f"the forest has {predictions.shape[1]} outputs, expected {outputs}")
-    return np.ascontiguousarray(predictions, np.float32), strings_array(names)
+    return np.ascontiguousarray(predictions, np.float32), string_array(names)

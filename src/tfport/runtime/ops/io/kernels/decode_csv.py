@@ -9,7 +9,8 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.strings.byte_strings import attr_bytes, printable, string_array
+from tfport.runtime.ops.shared.arrays import string_array
+from tfport.runtime.ops.strings.byte_strings import attr_bytes, printable
 from tfport.runtime.ops.strings.number_parsing import parser
 
 if TYPE_CHECKING:

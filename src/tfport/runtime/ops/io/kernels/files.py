@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 from tfport.errors import RunFailed, UnreadableFile
 from tfport.runtime.lower import Context, host
-from tfport.runtime.ops.strings.byte_strings import scalar_value, string_array
+from tfport.runtime.ops.shared.arrays import string_array
+from tfport.runtime.ops.strings.byte_strings import scalar_value
 
 if TYPE_CHECKING:
     from tfport.formats.files import Files

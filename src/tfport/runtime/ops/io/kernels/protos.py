@@ -12,7 +12,7 @@ from tfport.errors import RunFailed
 from tfport.formats.encoding.wire import from_varint, to_varint
 from tfport.runtime.lower import host
 from tfport.runtime.ops.io.descriptors import ProtoField, fields_of, message_of
-from tfport.runtime.ops.shared.arrays import strings_array
+from tfport.runtime.ops.shared.arrays import string_array
 
 _ALL = (1 << 64) - 1
 VARINT, FIXED64, LENGTH, START, END, FIXED32 = range(6)
@@ -236,7 +236,7 @@ def encode_proto(sizes, values, *, field_names, message_type, descriptor_source,
         for row, size, message in zip(columns[i].tolist(), flat[:, i].tolist(), out, strict=True):
             if size > 0:
                 message += _encode(row[:size], fields[i], kinds[i])
-    return strings_array([bytes(message) for message in out]).reshape(outer)
+    return string_array([bytes(message) for message in out]).reshape(outer)
 
 
 def _encode(values: list[Any], field: ProtoField, kind: ProtoType) -> bytes:

@@ -12,7 +12,8 @@ import numpy as np
 from tfport.errors import RunFailed
 from tfport.runtime.bounds.run_scope import reserve_memory
 from tfport.runtime.lower import host
-from tfport.runtime.ops.strings.byte_strings import attr_bytes, string_array
+from tfport.runtime.ops.shared.arrays import string_array
+from tfport.runtime.ops.strings.byte_strings import attr_bytes
 from tfport.runtime.ops.strings.number_parsing import numbers
 
 if TYPE_CHECKING:

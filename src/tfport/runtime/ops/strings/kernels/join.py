@@ -13,7 +13,8 @@ from tfport.errors import RunFailed
 from tfport.runtime.bounds.run_scope import memory_left, reserve_memory
 from tfport.runtime.lower import host
 from tfport.runtime.ops.ragged.splits import check_splits
-from tfport.runtime.ops.strings.byte_strings import attr_bytes, scalar_value, string_array
+from tfport.runtime.ops.shared.arrays import string_array
+from tfport.runtime.ops.strings.byte_strings import attr_bytes, scalar_value
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

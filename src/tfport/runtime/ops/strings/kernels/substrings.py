@@ -13,7 +13,8 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.strings.byte_strings import LOWER, UPPER, map_strings, string_array
+from tfport.runtime.ops.shared.arrays import string_array
+from tfport.runtime.ops.strings.byte_strings import LOWER, UPPER, map_strings
 
 _NEWER = re.compile(
     "([\u1c89\u1c8a\u2c2f\u2c5f\ua7c0\ua7c1\ua7cb-\ua7f1\U00010570-\U000105bc\U00010d50-\U00010d85\U00016ea0-\U00016ed3]+)"

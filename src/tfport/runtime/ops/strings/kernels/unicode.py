@@ -15,7 +15,7 @@ from tfport.errors import RunFailed
 from tfport.runtime.bounds.run_scope import reserve_memory
 from tfport.runtime.lower import host
 from tfport.runtime.ops.ragged.splits import check_splits
-from tfport.runtime.ops.strings.byte_strings import string_array
+from tfport.runtime.ops.shared.arrays import string_array
 from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:

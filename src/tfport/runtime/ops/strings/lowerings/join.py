@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from tfport.graph.dtypes import STRING
 from tfport.runtime.lower import CannotLower, lower
-from tfport.runtime.ops.strings.byte_strings import attr_bytes, string_array
+from tfport.runtime.ops.shared.arrays import string_array
+from tfport.runtime.ops.strings.byte_strings import attr_bytes
 
 
 @lower("StringJoin")

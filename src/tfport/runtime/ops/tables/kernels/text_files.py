@@ -9,7 +9,8 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.strings.byte_strings import attr_bytes, printable, scalar_value, string_array
+from tfport.runtime.ops.shared.arrays import string_array
+from tfport.runtime.ops.strings.byte_strings import attr_bytes, printable, scalar_value
 from tfport.runtime.ops.strings.number_parsing import numbers
 from tfport.runtime.ops.tables.table import StaticTable
 from tfport.startup.dataclass import dataclass

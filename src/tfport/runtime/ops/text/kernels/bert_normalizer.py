@@ -8,8 +8,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host, quick
-from tfport.runtime.ops.shared.arrays import expand_ranges
-from tfport.runtime.ops.strings.byte_strings import string_array
+from tfport.runtime.ops.shared.arrays import expand_ranges, string_array
 from tfport.runtime.ops.text.flat_models import prepared, read_model, trie_offset
 
 if TYPE_CHECKING:

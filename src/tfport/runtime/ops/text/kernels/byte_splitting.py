@@ -9,7 +9,7 @@ import numpy as np
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
 from tfport.runtime.ops.ragged.splits import check_splits, within_rows
-from tfport.runtime.ops.strings.byte_strings import string_array
+from tfport.runtime.ops.shared.arrays import string_array
 from tfport.runtime.ops.text.characters import NOT_A_CHARACTER, code_points
 
 

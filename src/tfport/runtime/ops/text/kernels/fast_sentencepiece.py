@@ -13,7 +13,8 @@ from tfport.formats.lite.flatbuffer import Fields
 from tfport.graph.dtypes import INT32
 from tfport.runtime.lower import host, quick
 from tfport.runtime.ops.ragged.splits import check_splits
-from tfport.runtime.ops.strings.byte_strings import scalar_value, string_array
+from tfport.runtime.ops.shared.arrays import string_array
+from tfport.runtime.ops.strings.byte_strings import scalar_value
 from tfport.runtime.ops.text.flat_models import prefix_matches, prepared, read_model
 from tfport.runtime.ops.text.sentencepiece_model import SPACE
 from tfport.runtime.ops.text.tokens import splits_of

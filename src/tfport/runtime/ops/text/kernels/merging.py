@@ -9,7 +9,8 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.strings.byte_strings import scalar_value, string_array
+from tfport.runtime.ops.shared.arrays import string_array
+from tfport.runtime.ops.strings.byte_strings import scalar_value
 from tfport.runtime.ops.text.characters import WHITESPACE
 from tfport.runtime.ops.text.tokens import splits_of
 

@@ -11,7 +11,7 @@ import numpy as np
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host, quick
 from tfport.runtime.ops.ragged.splits import check_splits
-from tfport.runtime.ops.strings.byte_strings import string_array
+from tfport.runtime.ops.shared.arrays import string_array
 from tfport.runtime.ops.text.flat_models import prefix_matches, prepared, read_model
 from tfport.runtime.ops.text.kernels.splitting import whitespace_words
 from tfport.runtime.ops.text.tokens import splits_of

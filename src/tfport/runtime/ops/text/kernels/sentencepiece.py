@@ -10,7 +10,8 @@ import numpy as np
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
 from tfport.runtime.ops.ragged.splits import check_splits
-from tfport.runtime.ops.strings.byte_strings import attr_bytes, scalar_value, string_array
+from tfport.runtime.ops.shared.arrays import string_array
+from tfport.runtime.ops.strings.byte_strings import attr_bytes, scalar_value
 from tfport.runtime.ops.text.sentencepiece_model import SentencepieceModel
 from tfport.runtime.ops.text.tokens import splits_of
 

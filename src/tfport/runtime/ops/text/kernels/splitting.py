@@ -13,7 +13,8 @@ import numpy as np
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
 from tfport.runtime.ops.ragged.splits import check_splits
-from tfport.runtime.ops.strings.byte_strings import printable, scalar_value, string_array
+from tfport.runtime.ops.shared.arrays import string_array
+from tfport.runtime.ops.strings.byte_strings import printable, scalar_value
 from tfport.runtime.ops.strings.kernels.regex import compiled_regex
 from tfport.runtime.ops.text.characters import NOT_A_CHARACTER, WHITESPACE, code_points, script_numbers
 

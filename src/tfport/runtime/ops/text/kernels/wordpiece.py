@@ -12,7 +12,8 @@ import numpy as np
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host, quick
 from tfport.runtime.ops.ragged.splits import check_splits
-from tfport.runtime.ops.strings.byte_strings import attr_bytes, string_array
+from tfport.runtime.ops.shared.arrays import string_array
+from tfport.runtime.ops.strings.byte_strings import attr_bytes
 from tfport.runtime.ops.tables.table import LookupTable, StaticTable
 from tfport.runtime.ops.text.characters import code_points
 from tfport.runtime.ops.text.fast_wordpiece import FastWordpiece

@@ -8,7 +8,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.shared.arrays import strings_array
+from tfport.runtime.ops.shared.arrays import string_array
 from tfport.runtime.ops.training.tree_ensembles import Ensemble
 
 
@@ -107,7 +107,7 @@ def example_debug_outputs(
     ensemble = tree_ensemble_handle.read()
     if not len(ensemble.roots):
         raise RunFailed("the ensemble must have at least one tree for debug outputs")
-    return strings_array(ensemble.debug_outputs(bucketized_features))
+    return string_array(ensemble.debug_outputs(bucketized_features))
 
 
 @host("BoostedTreesBucketize")
