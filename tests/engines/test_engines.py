@@ -2,60 +2,30 @@
 
 import os
 import signal
-import subprocess
 import sys
-import time
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 from tests.batch.models import PAIRS, PARSES, model_file
-from tests.engines.test_stores import free_port
 from tests.recorded_models import path_of
 
 import tfport
 
 pytestmark = pytest.mark.filterwarnings("default")
-STARTS = 8
-AGENTS = "dashboard-agent-grpc", "dashboard-agent-listen", "runtime-env-agent", "metrics-export"
 TEXTS = [f"bad {i}" if i == 77 else str(i) for i in range(200)]
 EXPECTED = [None if i == 77 else float(i) for i in range(200)]
 
 
 @pytest.fixture(scope="module")
 def ray():
-    """A local cluster with two processors, at `ray.address`.
-
-    A node waits 15 seconds for each port that an agent chooses; on a busy machine it may need several starts.
-    """
+    """A local cluster with two processors, at `ray.address`."""
     ray = pytest.importorskip("ray")
-    for _ in range(STARTS):
-        ports = [f"--{name}-port={free_port()}" for name in AGENTS]
-        ray.address = f"127.0.0.1:{free_port()}"
-        options = "--head", "--block", "--num-cpus=2", "--include-dashboard=false", "--disable-usage-stats"
-        command = [Path(sys.executable).with_name("ray"), "start", *options, *ports]
-        command.append(f"--port={ray.address.partition(':')[2]}")
-        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as cluster:
-            try:
-                connect(ray, cluster)
-                if ray.is_initialized():
-                    yield ray
-                    return
-            finally:
-                ray.shutdown()
-                cluster.terminate()
-    pytest.fail(f"Ray did not start in {STARTS} tries")
-
-
-def connect(ray, cluster):
-    """Connect to the cluster, unless it ends."""
-    while not ray.is_initialized() and cluster.poll() is None:
-        try:
-            ray.init(ray.address, log_to_driver=False)
-        except Exception:  # each of its layers raises its own errors
-            time.sleep(1)
+    cluster = ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, _node_ip_address="127.0.0.1")
+    ray.address = cluster.address_info["address"]
+    yield ray
+    ray.shutdown()
 
 
 def test_ray(ray, tmp_path):

@@ -82,7 +82,7 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
         "--ray",
         metavar="ADDRESS",
         default="",
-        help="examine the models on a Ray cluster (untested on a cluster): 10.0.0.5:6379, auto or local; "
+        help="examine the models on a Ray cluster (tested on one machine): 10.0.0.5:6379, auto or local; "
         "its machines need tfport and must reach STORE by the same path",
     )
     parser.add_argument(
