@@ -97,7 +97,7 @@ def test_a_schema_has_an_id_with_its_version(name):
 def test_what_commands_print_fits_the_schemas(name, monkeypatch):
     monkeypatch.setitem(DOCUMENTS, name, OTHER_MODELS[name])
     (document,) = documents(name)
-    jsonschema.validate(document, schema(name))
+    assert list(jsonschema.Draft202012Validator(schema(name)).iter_errors(document)) == []
 
 
 def test_the_version_stands_in_one_place():
