@@ -13,7 +13,16 @@ from tfport.atlas.target import CONVERTER_KIND, KERAS_KIND, LITE_KIND, TFJS_KIND
 from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import CHECKS, ERROR, LOAD, RUN, Finding
 from tfport.check.loader_stages import FIRST, MAIN_GRAPH, SKIPPED
-from tfport.check.loaders import KERAS, LOADERS, PYTHON, SERVING, Loader, default_loaders, loader_for
+from tfport.check.loaders import (
+    KERAS,
+    LOADERS,
+    PYTHON,
+    SERVING,
+    Loader,
+    default_loaders,
+    is_refused_by_serving,
+    loader_for,
+)
 from tfport.check.node_contexts import NodeContext
 from tfport.check.release_quirks import since
 from tfport.errors import Error
@@ -121,7 +130,8 @@ def runs_on(
 def _may_need_another_loader(model: CheckedModel, target: Target) -> bool:
     """Whether to ask `check.keras_lite_results`: for a file or a target that is not TensorFlow's alone."""
     is_file = model.model.lite is not None or model.model.keras is not None
-    return is_file or target.kind in (CONVERTER_KIND, KERAS_KIND, LITE_KIND, TFJS_KIND)
+    is_other = target.kind in (CONVERTER_KIND, KERAS_KIND, LITE_KIND, TFJS_KIND)
+    return is_file or is_other or is_refused_by_serving(model.model, target)
 
 
 def _loader(name: str, model: CheckedModel, target: Target, soft_placement: bool | None) -> Loader:

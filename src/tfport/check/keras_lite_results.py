@@ -15,7 +15,8 @@ from tfport.check.keras.check_keras_file import keras_findings, keras_target, lo
 from tfport.check.keras.saved_model import is_asked_of_keras, tensorflow_of
 from tfport.check.lite.check_lite_file import lite_findings, lite_target, loads_lite_file
 from tfport.check.lite.converter import conversion_findings, converts
-from tfport.check.loaders import KERAS, LITE
+from tfport.check.loaders import KERAS, LITE, SERVING, is_refused_by_serving
+from tfport.check.other_format import OtherFormat
 from tfport.check.tfjs import tfjs_findings
 
 OtherLoad = tuple[Target, str, list[Finding]]
@@ -30,6 +31,13 @@ def other_load(model: CheckedModel, target: Target, loaders: Sequence[str] | Non
         return tfjs_load(model, target)
     if loads_lite_file(model.model, target, loaders):
         return lite_load(model, target)
+    if is_refused_by_serving(model.model, target) and loaders is None:
+        raise OtherFormat(
+            f"{target.name} loads SavedModels, and {model.model.where} is a {model.model.format.name}",
+            f"`tfport export {model.model.where} -o OUT --for {target.requirement}` writes one, and "
+            "`--loader serving` checks its graph",
+            SERVING,
+        )
     return keras_load(model, target, loaders)
 
 

@@ -152,6 +152,11 @@ def default_loaders(target: Target) -> tuple[str, ...]:
     return (SERVING,) if target.kind == "serving" else (PYTHON, SERVING)
 
 
+def is_refused_by_serving(model: Model, target: Target) -> bool:
+    """Whether the target is TensorFlow Serving, which loads only SavedModels, and the model none."""
+    return target.kind == "serving" and model.format is not SAVED_MODEL
+
+
 def loader_for(name: str, model: Model, target: Target) -> Loader:
     """How a loader of a target loads a model."""
     if target.kind == OURS:

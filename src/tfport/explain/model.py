@@ -8,6 +8,7 @@ from tfport.atlas.target import Target
 from tfport.check.check import Result, check_on
 from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import Finding
+from tfport.check.loaders import default_loaders, is_refused_by_serving
 from tfport.check.node_contexts import NodeContexts
 from tfport.explain.lookup import MessageMatch
 from tfport.graph.graph import Node
@@ -82,7 +83,11 @@ class ModelContext:
 
     @cached_property
     def _results(self) -> list[Result]:
-        return check_on(CheckedModel(self._model), self._target) if self._target else []
+        if self._target is None:
+            return []
+        # the message shows that something loaded the graph: Serving too, from the SavedModel it is a part of
+        loaders = default_loaders(self._target) if is_refused_by_serving(self._model, self._target) else None
+        return check_on(CheckedModel(self._model), self._target, loaders)
 
 
 def _sentence(finding: Finding, loaders: tuple[str, ...]) -> str:

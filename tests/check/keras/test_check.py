@@ -123,14 +123,30 @@ def test_a_keras_target_refuses_other_models_and_loaders():
         tfport.check(f"{FILES}/hard_sigmoid.h5", on="keras==3.15.1", loader="serving")
 
 
-def test_serving_loads_saved_models_and_no_keras_files(tmp_path):
+@pytest.mark.parametrize(
+    ("file", "name", "other"),
+    [
+        ("small.h5", "Keras HDF5 model", "keras==2.4.3"),
+        (GRAPH, "GraphDef", "tensorflow==2.15.1"),
+        ("tests/models/first_checkpoint_format", "MetaGraph", "tensorflow==2.15.1"),
+    ],
+)
+def test_serving_loads_only_saved_models(tmp_path, file, name, other):
     """As TensorFlow 2.21's `TF_LoadSessionFromSavedModel`: "Could not find SavedModel .pb or .pbtxt …"."""
-    file, serving = write_h5(tmp_path / "small.h5"), "tensorflow-serving==2.15"
-    with pytest.raises(Error, match=r"loads SavedModels, and .* Keras HDF5 model; `tfport export .* -o OUT"):
-        tfport.check(file, on=serving)
-    report = tfport.check(file, on=[serving, "keras==2.4.3"])
+    path, serving = write_h5(tmp_path / file) if file == "small.h5" else file, "tensorflow-serving==2.15"
+    refused = rf"loads SavedModels, and .* is a {name}; `tfport export .* -o OUT --for"
+    for refuses in (tfport.check, tfport.fix) if file == GRAPH else (tfport.check,):
+        with pytest.raises(Error, match=refused):
+            refuses(path, on=serving)
+    report = tfport.check(path, on=[serving, other])
     assert [(r.verdict, r.stage) for r in report.results] == [("fails", "load"), ("runs", None)]
-    assert tfport.check(file, on=serving, loader="serving").verdict == "runs"
+    assert [f.code for f in report.results[0].findings] == ["TFP004"]
+    assert tfport.check(path, on=serving, loader="serving").verdict == "runs"
+
+
+def test_a_message_is_explained_with_the_graph_that_serving_loaded_from_a_saved_model():
+    message = "Op type not registered 'AddV2' in binary running on x"
+    assert "registers AddV2" in str(tfport.explain(message, model=GRAPH, on="tensorflow-serving==2.15"))
 
 
 def test_a_message_about_the_whole_file_begins_with_the_release():

@@ -11,10 +11,10 @@ class OtherModelFormat(Finding):
     """{what}
 
     ## Cause
-    A TensorFlow Lite interpreter reads only TensorFlow Lite files, a Keras package reads only Keras
-    files, TensorFlow Serving reads SavedModels and no Keras files, and a release without an
-    interpreter reads no TensorFlow Lite files. tfport reports this if another target of the same
-    command reads the model; otherwise the command is refused.
+    A TensorFlow Lite interpreter reads only TensorFlow Lite files, and a Keras package reads only
+    Keras files. TensorFlow Serving loads only SavedModels, not Keras files or bare graphs, and a
+    release without an interpreter reads no TensorFlow Lite files. tfport reports this finding if
+    another target of the same command reads the model; otherwise it refuses the command.
     ## Fix
     Name a target that reads the format, or convert the model.
     ## Example

@@ -32,7 +32,7 @@ from tfport.check.keras.layer_shapes import Shape, layer_shapes
 from tfport.check.keras.raised import VALUE_ERROR, Raised
 from tfport.check.keras.saved_model import is_asked_of_keras
 from tfport.check.keras.silent_changes import dropped_axis, silent_changes, stored_layers
-from tfport.check.loaders import KERAS, SERVING
+from tfport.check.loaders import KERAS
 from tfport.check.other_format import OtherFormat
 from tfport.errors import Error
 from tfport.formats.keras.records import BY_LAYER, Json, KerasFile, StoredWeight
@@ -64,13 +64,6 @@ def loads_keras_file(model: Model, target: Target, loaders: Sequence[str] | None
         if other := next((name for name in loaders or () if name != KERAS), None):
             raise Error(f"{target.name} has one loader, `keras`; `{other}` is one of TensorFlow")
         return is_file
-    if is_file and target.kind == "serving" and loaders is None:
-        raise OtherFormat(
-            f"{target.name} loads SavedModels, and {model.where} is a {model.format.name}",
-            f"`tfport export {model.where} -o OUT --for {target.requirement}` writes one, and "
-            "`--loader serving` checks it",
-            SERVING,
-        )
     return is_file and target.keras is not None and (loaders is None or tuple(loaders) == (KERAS,))
 
 
