@@ -11,7 +11,8 @@
 with Flex ops; LiteRT, beside tfport, runs the others.
 
 Each conversion is a process of its own, whose time and peak memory are measured. The models of the newest
-draw are in `tools/lite_export_draw.toml`; docs/evidence/lite_export.json has the results of all draws.
+draw are in `tools/export_draw.toml`; EXPORT_DRAW_COUNT takes that many of them, from the start. The results of
+all draws are in docs/evidence/lite_export.json.
 """
 
 from __future__ import annotations
@@ -34,8 +35,10 @@ import real_models
 
 ROOT = Path(__file__).parent.parent
 DATA = Path(os.environ.get("EVIDENCE", ROOT / "docs" / "evidence" / "lite_export.json"))
-DRAW, SECONDS = 4, 300
-MODELS = Path(__file__).with_name("lite_export_draw.toml")
+DRAW, SECONDS, MOST_SECONDS = 5, 300, 1800
+"""The newest draw; the processor time and the time that a conversion has."""
+MODELS = Path(__file__).with_name("export_draw.toml")
+COUNT = int(os.environ.get("EXPORT_DRAW_COUNT", "1000"))
 FILES = Path(os.environ.get("EVIDENCE_FILES", tempfile.gettempdir())) / "lite_export_files"
 """Where the written files stay, for `compare`."""
 CONVERT = r"""
@@ -61,9 +64,9 @@ open(output, "wb").write(converter.convert())
 
 def sample() -> list[tuple[str, str, Path]]:
     """The kind, the name and the path of the models of the newest draw that are in the cache."""
-    rows = [(kind, name) for kind, names in tomllib.loads(MODELS.read_text()).items() for name in names]
-    every = [(kind, name, real_models.CACHE / name) for kind, name in rows]
-    return [row for row in every if row[2].exists()]
+    packages = real_models.packages(MODELS)[:COUNT]
+    every = [(kind, package.folder / path) for package in packages for kind, path in package.models]
+    return [(k, str(path.relative_to(real_models.CACHE)), path) for k, path in every if path.exists()]
 
 
 def ends(path: Path) -> tuple[str, list[str], list[str]]:
@@ -96,12 +99,13 @@ def measured(command: list[str], output: Path) -> dict[str, Any]:
     env = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
     env.pop("PYTHONDONTWRITEBYTECODE", None)  # installed packages have their bytecode
     with tempfile.TemporaryFile() as said:
-        process = subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT, env=env)
+        limited = ["prlimit", f"--cpu={SECONDS}", *command]
+        process = subprocess.Popen(limited, stdout=said, stderr=subprocess.STDOUT, env=env)
         while True:
             ended, status, usage = os.wait4(process.pid, os.WNOHANG)
             if ended:
                 break
-            if time.monotonic() - began > SECONDS:
+            if time.monotonic() - began > MOST_SECONDS:
                 process.kill()
             time.sleep(0.05)
         process.returncode = os.waitstatus_to_exitcode(status)

@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import subprocess
+import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -27,15 +28,36 @@ class TfjsFailure(Exception):
 
 
 def installed(version: str) -> Path:
-    """The folder with the npm packages of a version, which are installed on first use."""
+    """The folder with the npm packages of a version, which are installed on first use.
+
+    npm writes to a temporary folder: several processes may install at once, and one may end in the middle.
+    """
     folder = CACHE / version
-    if not (folder / "node_modules/@tensorflow/tfjs/package.json").exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "package.json").write_text('{"private": true}')
-        names = [f"@tensorflow/{package}@{version}" for package in PACKAGES]
-        options = ["--no-audit", "--no-fund", "--ignore-scripts"]
-        subprocess.run(["npm", "install", *options, *names], cwd=folder, check=True)
+    if not _has_packages(folder):
+        CACHE.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=CACHE, prefix=".new-") as temporary:
+            new = Path(temporary, "packages")
+            new.mkdir()
+            (new / "package.json").write_text('{"private": true}')
+            names = [f"@tensorflow/{package}@{version}" for package in PACKAGES]
+            options = ["--no-audit", "--no-fund", "--ignore-scripts"]
+            subprocess.run(["npm", "install", *options, *names], cwd=new, check=True)
+            _put(new, folder)
     return folder
+
+
+def _has_packages(folder: Path) -> bool:
+    return all((folder / "node_modules/@tensorflow" / name / "package.json").exists() for name in PACKAGES)
+
+
+def _put(new: Path, folder: Path) -> None:
+    """Rename a complete folder, unless another process was first; what an ended install left goes away."""
+    try:
+        new.rename(folder)
+    except OSError:  # there is a folder
+        if not _has_packages(folder):
+            folder.rename(new.with_name("incomplete"))
+            new.rename(folder)
 
 
 class NodeProcess:
