@@ -5,8 +5,9 @@
     python tools/onnx_export_evidence.py check CHECK TORCH [SIDE]    run what they wrote
     python tools/onnx_export_evidence.py page                        write docs/evidence/onnx_export.md
 
-`--fresh` before the rest takes the models of tools/onnx_fresh_models.toml, which no draw had before, and
-writes docs/evidence/onnx_export_fresh.json; the page has both. `draw` downloads these, and lists the models.
+`--newest` before the rest takes the models of tools/export_draw.toml, which no draw had before, and writes
+docs/evidence/onnx_export_newest.json; EXPORT_DRAW_COUNT takes that many of them, from the start. `--fresh`
+takes the draw before, of tools/onnx_fresh_models.toml. The page has all. `draw` lists the models.
 
 The arguments are Pythons with TensorFlow, with tf2onnx, with onnx, ONNX Runtime and OpenVINO, and with
 onnx2torch. TensorFlow's answers are the reference; where it does not load a model, those of tfport (its host
@@ -35,19 +36,23 @@ import real_models
 
 ROOT = Path(__file__).parent.parent
 EVIDENCE = ROOT / "docs" / "evidence"
-DRAWN, FRESH = EVIDENCE / "onnx_export.json", EVIDENCE / "onnx_export_fresh.json"
-IS_FRESH = "--fresh" in sys.argv
-DATA = Path(os.environ.get("EVIDENCE", FRESH if IS_FRESH else DRAWN))
+DRAWN, FRESH, NEWEST = (EVIDENCE / f"onnx_export{end}.json" for end in ("", "_fresh", "_newest"))
+IS_FRESH, IS_NEWEST = "--fresh" in sys.argv, "--newest" in sys.argv
+DATA = Path(os.environ.get("EVIDENCE", NEWEST if IS_NEWEST else FRESH if IS_FRESH else DRAWN))
 FRESH_MODELS = Path(__file__).with_name("onnx_fresh_models.toml")
 FILES = Path(os.environ.get("ONNX_EVIDENCE", Path(tempfile.gettempdir(), "onnx_evidence")))
 WORKER = Path(__file__).with_name("onnx_export_worker.py")
 SEED, COUNT = 4150, 48
 KINDS = ("saved_model", "graph_def", "tfjs")
 SIDES = ("tfport", "tf2onnx")
+UNREAD = ("tfjs", "lite")
+"""What TensorFlow does not load: tfport's host kernels or LiteRT answer."""
 
 
 def sample() -> list[tuple[str, str, Path]]:
     """The kind, the name and the path of models, drawn from all that are there."""
+    if IS_NEWEST:
+        return shared.sample()
     if IS_FRESH:
         return fresh()
     rows = sorted(
@@ -123,7 +128,7 @@ def answers(tensorflow: str) -> None:
     for kind, name, _ in models:
         save(name, "kind", kind)
     ask(sys.executable, ["tfport", "numpy"], jobs, lambda i, a: save(models[i][1], "ends", a))
-    asked = [(k, n, p) for k, n, p in models if k != "tfjs" and file_of(n, "npz").exists()]
+    asked = [(k, n, p) for k, n, p in models if k not in UNREAD and file_of(n, "npz").exists()]
     jobs = [["reference", kind, str(path), str(file_of(name, "npz"))] for kind, name, path in asked]
     ask(tensorflow, ["tensorflow"], jobs, lambda i, a: save(asked[i][1], "reference", a))
 
@@ -157,6 +162,7 @@ def command_of(
         "graph_def": "--graphdef",
         "tfjs": "--tfjs",
         "keras": "--keras",
+        "lite": "--tflite",
     }
     option = options[kind]
     command = [python, "-m", "tf2onnx.convert", option, str(path), "--output", str(output), "--opset", "18"]
@@ -308,7 +314,7 @@ def _ratios(rows: dict[str, Any]) -> str:
 
 if __name__ == "__main__":
     os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"  # otherwise TensorFlow prints a line that reads as a reason
-    match [word for word in sys.argv[1:] if word != "--fresh"]:
+    match [word for word in sys.argv[1:] if word not in ("--fresh", "--newest")]:
         case ["answers", tensorflow]:
             answers(tensorflow)
         case ["convert", tf2onnx, *sides]:

@@ -26,7 +26,11 @@ import numpy as np
 INPUTS = 10
 SMALL = 1e-3
 """Smaller outputs, such as probabilities of nearly 0, are compared as if this were their largest number."""
-SECONDS_A_RUN, SECONDS_TO_FIND, SECONDS_A_JOB = 30, 90, 400
+ENGINES = {".json": "none", ".tflite": "litert"}
+"""Of the reference for formats that TensorFlow does not load: host kernels, or LiteRT's interpreter."""
+SECONDS_A_RUN = 120
+SECONDS_TO_FIND, SECONDS_A_JOB = 90, 400
+"""Of the processor."""
 
 
 def trials_of(path):
@@ -49,8 +53,8 @@ def inputs(path, trials):
     fetches = {name: spec.tensors[0] for name, spec in chosen.outputs.items()}
     answer = {"signature": chosen.name if known else "", "feeds": feeds, "fetches": fetches}
     try:
-        # TensorFlow answers for other formats
-        session = tfport.Session(model, engine="none" if path.endswith(".json") else "onnxruntime")
+        # TensorFlow answers for formats without an engine here
+        session = tfport.Session(model, engine=ENGINES.get(pathlib.Path(path).suffix, "onnxruntime"))
         kept = write_trials(session, TrialBuilder(model, chosen), answer, ORDINARY, trials)
     except tfport.Error as error:
         return {**answer, "problem": str(error)[:300]}
@@ -63,7 +67,7 @@ def write_trials(session, builder, ends, profile, trials):
 
     feeds, fetches = ends["feeds"], list(ends["fetches"].values())
     usual, unusual = builder.sizings()
-    until, first, why = time.monotonic() + SECONDS_TO_FIND, None, "no sizes"
+    until, first, why = time.process_time() + SECONDS_TO_FIND, None, "no sizes"
     for sizing in [*usual, *unusual]:
         candidate = builder.trial(sizing, profile).inputs
         try:
@@ -72,7 +76,7 @@ def write_trials(session, builder, ends, profile, trials):
             break
         except tfport.Error as error:
             why = str(error)
-        if time.monotonic() > until:
+        if time.process_time() > until:
             break
     if first is None:
         raise tfport.Error(f"no inputs: {why}")
@@ -315,7 +319,7 @@ def answer(job):
     child = os.fork()
     if not child:
         os.close(reading)
-        signal.alarm(SECONDS_A_JOB)
+        signal.setitimer(signal.ITIMER_PROF, SECONDS_A_JOB)
         result = attempt(ACTIONS[action], *arguments)
         with os.fdopen(writing, "w") as pipe:
             json.dump(result if isinstance(result, dict) else {"problem": result}, pipe)

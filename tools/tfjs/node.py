@@ -20,6 +20,7 @@ SCRIPT = Path(__file__).with_name("run_models.cjs")
 PACKAGES = ("tfjs", "tfjs-backend-wasm")
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "tfport/tfjs"
 MOST_SECONDS = 90
+ENDED = "the process ended, or was too slow"
 TYPES = {"float32": np.float32, "int32": np.int32, "bool": np.bool_, "complex64": np.complex64}
 
 
@@ -110,7 +111,7 @@ class NodeProcess:
         finally:
             limit.cancel()
         self._process = None
-        return {"error": "the process ended, or was too slow"}
+        return {"error": ENDED}
 
     def close(self) -> None:
         if self._process is not None:

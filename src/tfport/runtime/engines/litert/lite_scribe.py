@@ -201,6 +201,8 @@ class LiteScribe:
             return self.reshaped(value.tensor, value.sizes, order, value.dtype)
         if len(order) > MOST_TRANSPOSED:
             return self._moved_together(value, order)
+        if value.dtype == "float16":  # TRANSPOSE does not take it
+            return self.cast(self._moved(self.cast(value, "float32"), order), "float16")
         perm = self.ints(*(value.order.index(axis) for axis in order))
         return self.add("TRANSPOSE", [value.tensor, perm], value.sizes, order, value.dtype)
 

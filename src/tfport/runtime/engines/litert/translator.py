@@ -43,6 +43,7 @@ TAKES_SIZES: Mapping[str, tuple[int, ...]] = {
 """Inputs that may be expressions of sizes; others become tensors."""
 
 
+HALF = "float16"
 TAKES_CONSTANTS = frozenset(
     ["Add", "Concat", "Div", "Max", "Min", "Mul", "Pow", "Sub", "Sum", "Where", "And", "Or", "Xor", "Equal",
      "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "BitwiseAnd", "Mod", "MatMul", "Range"]
@@ -150,8 +151,29 @@ class GraphTranslator:
         if node.op in self.control:
             results = self.control[node.op](self, node)
         else:
-            results = self.rules[node.op](self.out, self._readable(node))
+            results = self._by_rule(self._readable(node))
         return [results] if isinstance(results, IslandValue) else results
+
+    def _by_rule(self, node: IslandNode) -> Results:
+        """What the rule of a node says; float32 is computed where it says float16, and rounded.
+
+        LiteRT's kernels know float16 only as a type to cast to and from.
+        """
+        rule = self.rules[node.op]
+        if node.op == "Cast" or all(value is None or value.dtype != HALF for value in node.inputs):
+            return rule(self.out, node)
+        reads = tuple(value and self._in_type(value, HALF, "float32") for value in node.inputs)
+        results = rule(self.out, IslandNode(node.op, reads, node.attrs, node.outputs))
+        results = [results] if isinstance(results, IslandValue) else results
+        return [self._in_type(value, "float32", HALF) for value in results]
+
+    def _in_type(self, value: IslandValue, source: str, dtype: str) -> IslandValue:
+        """A value of one type in another one; values of other types as they are."""
+        if value.dtype != source:
+            return value
+        return (
+            self.out.cast(value, dtype) if value.array is None else constant_value(value.array.astype(dtype))
+        )
 
     def _readable(self, node: IslandNode) -> IslandNode:
         """The node with tensors in place of expressions that its rule does not take."""

@@ -3,8 +3,9 @@
 import numpy as np
 from tests.runtime.engines.litert.translated import IMAGE, RNG, SmallModel, floats, number, one
 
-from tfport.graph.dtypes import BOOL, FLOAT32, INT32
+from tfport.graph.dtypes import BOOL, FLOAT32, INT32, INT64, DType
 
+FLOAT16 = DType.parse("float16")
 CASES = {
     **{op: one(op) for op in ("Abs", "Elu", "Exp", "HardSigmoid", "HardSwish", "Neg", "Relu")},
     **{op: one(op) for op in ("Reciprocal", "Sigmoid", "Tanh")},
@@ -87,6 +88,20 @@ CASES = {
         lambda b, x, y: b.Reshape(x, b.Concat(b.Shape(y, start=0, end=1), b.ints(-1), axis=0)),
         IMAGE,
         (3, 2),
+    ),
+    "Reshape to a computed shape with zeros": (
+        lambda b, x, y: b.Reshape(x, b.cast(b.Mul(y, number(b, 0)), INT64)),
+        IMAGE,
+        (4,),
+    ),
+    "MaxPool in float16, its channels moved": (
+        lambda b, x: b.cast(
+            b.Reshape(
+                b.nodes("MaxPool", b.cast(x, FLOAT16), kernel_shape=[2, 2], strides=[2, 2])[0], b.ints(4, 6)
+            ),
+            FLOAT32,
+        ),
+        IMAGE,
     ),
     "Resize": (
         lambda b, x: b.Resize(

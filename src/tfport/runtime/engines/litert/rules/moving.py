@@ -35,6 +35,8 @@ def reshape(out: LiteScribe, node: IslandNode) -> IslandValue:
         if not isinstance(rank, int):
             raise NotInLite("Reshape to an unknown rank")
         vector = out.cast(out.as_tensor(target), "int32").tensor
+        if not node.attrs.get("allowzero"):
+            vector = _with_copied_sizes(out, vector, x, rank)
         return out.add("RESHAPE", [out.plain(x), vector], [None] * rank, dtype=x.dtype)
     shape: list[Number] = [size if isinstance(size, SizeExpression) else int(size) for size in target.array]
     if not node.attrs.get("allowzero"):
@@ -43,6 +45,13 @@ def reshape(out: LiteScribe, node: IslandNode) -> IslandValue:
         others = math.prod(size for size in shape if size != -1)
         return _with_one_open(out, x, shape, others)
     return _with_sizes(out, x, shape)
+
+
+def _with_copied_sizes(out: LiteScribe, vector: int, x: IslandValue, rank: int) -> int:
+    """A computed shape, with the sizes of `x` where it has zeros, which ONNX means by them."""
+    own = out.sizes([*x.sizes, *[1] * rank][:rank])
+    is_zero = out.add("EQUAL", [vector, out.ints(0)], (rank,), dtype="bool").tensor
+    return out.add("SELECT_V2", [is_zero, own, vector], (rank,), dtype="int32").tensor
 
 
 def _with_one_open(out: LiteScribe, x: IslandValue, shape: list[Number], others: Number) -> IslandValue:
