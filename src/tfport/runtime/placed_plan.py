@@ -79,7 +79,7 @@ class PlacedPlan:
         """Held while choices and counts change, which is never long."""
         self._plans: dict[str, Plan] = {}
         self._chosen: dict[Sizes, str] = {}
-        self._settled: dict[Sizes, Plan] = {}
+        self._settled: dict[Sizes, Any] = {}
         """By the sizes of inputs themselves, so that a call finds its plan at once."""
         self._seen: Counter[Sizes] = Counter()
         self.race: threading.Thread | None = None
@@ -94,11 +94,11 @@ class PlacedPlan:
         return self._usual
 
     def run(self, inputs: Sequence[Any], *, on_device: bool = False) -> list[Any]:
-        if on_device or DeviceArray in map(type, inputs):
+        if on_device or (type(inputs[0]) is DeviceArray if len(inputs) == 1 else DeviceArray in map(type, inputs)):
             return self._plan(GPU).run(inputs, on_device=on_device)
-        shapes = tuple(map(_SHAPE, inputs))  # the quickest way: some calls take 20 µs
-        if (plan := self._settled.get(shapes)) is not None:
-            return plan.run(inputs)
+        shapes = inputs[0].shape if len(inputs) == 1 else tuple(map(_SHAPE, inputs))
+        if (run := self._settled.get(shapes)) is not None:
+            return run(inputs)
         sizes = similar_sizes(inputs)
         device = self._chosen.get(sizes)
         if device is None and (device := self._remembered(str(sizes))) is not None:
@@ -109,7 +109,7 @@ class PlacedPlan:
             with self._counting:
                 if len(self._settled) >= MAX_SEEN:
                     self._settled.clear()
-                self._settled[shapes] = plan
+                self._settled[shapes] = plan.run
         elif self._comes_back(sizes):
             self._begin_race(sizes, inputs)
         return outputs

@@ -56,6 +56,16 @@ CASES = [
     _case(num_classes=3, use_regular_nms=True),
 ]
 CASES[-1].fails = True
+MANY = (
+    numbers(1, 3000, 4, low=-3, high=3, seed=4),
+    numbers(1, 3000, 21, low=0, high=1, seed=5),
+    numbers(3000, 4, low=0.3, high=0.7, seed=6),
+)
+CASES += [
+    _case(*MANY, num_classes=20, max_detections=10, nms_score_threshold=1e-8, nms_iou_threshold=0.6),
+    _case(*MANY, num_classes=20, max_detections=40, nms_iou_threshold=0.01),
+    _case(*MANY, num_classes=20, max_detections=20, detections_per_class=100, use_regular_nms=True),
+]
 VERIFY = {"custom": "NumericVerify", "outputs": [out("FLOAT32")]}
 CASES += [
     case(

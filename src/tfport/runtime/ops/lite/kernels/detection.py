@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ import numpy as np
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
 
+PART, MANY = 256, 1024
+"""Of many boxes, how many are looked at first; sorting all takes longer than suppression."""
 
 @host("LiteDetections")
 def detections(
@@ -44,10 +47,10 @@ def detections(
         room, count = max_detections, len(rows)
     else:
         classes = min(max_classes_per_detection, num_classes)
-        order = np.argsort(-of_classes, axis=1, kind="stable")[:, :classes]
         chosen = suppressor.best(of_classes.max(axis=1, initial=-np.inf), max_detections)
+        order = np.argsort(-of_classes[chosen], axis=1, kind="stable")[:, :classes]
         room, count = max_detections * max_classes_per_detection, len(chosen)
-        rows = [(box, order[box, index]) for box in chosen for index in range(classes)]
+        rows = [(box, column) for box, columns in zip(chosen, order, strict=True) for column in columns]
         step = max_classes_per_detection
         rows_at = [index * step + within for index in range(count) for within in range(classes)]
         return _filled(corners, of_classes, rows, rows_at, room, count)
@@ -70,16 +73,22 @@ class _Suppressor:
         self.corners, self.least, self.most_overlap = corners, least, most_overlap
         self.areas = (corners[:, 2] - corners[:, 0]) * (corners[:, 3] - corners[:, 1])
 
-    def best(self, scores: Any, limit: int) -> list[int]:
-        """The indices of the boxes that stay, the best first."""
-        candidates = np.flatnonzero(scores >= self.least)
-        left = candidates[np.argsort(-scores[candidates], kind="stable")]
+    def best(self, scores: Any, limit: int, least: Any = -np.inf) -> list[int]:
+        """The indices of the boxes that stay, the best first, with no score below `least`."""
         chosen: list[int] = []
-        while len(left) and len(chosen) < limit:
-            box, left = left[0], left[1:]
-            chosen.append(int(box))
-            left = left[self._overlaps(box, left) <= self.most_overlap]
+        for left in _best_first(np.flatnonzero(scores >= max(self.least, least)), scores):
+            if len(chosen) >= limit:
+                break
+            for box in chosen:
+                left = self._apart(box, left)
+            while len(left) and len(chosen) < limit:
+                chosen.append(int(left[0]))
+                left = self._apart(left[0], left[1:])
         return chosen
+
+    def _apart(self, box: Any, others: Any) -> Any:
+        """Those of the others that overlap little with a box."""
+        return others[self._overlaps(box, others) <= self.most_overlap]
 
     def _overlaps(self, box: Any, others: Any) -> Any:
         """The intersection over the union with each of the others."""
@@ -91,12 +100,29 @@ class _Suppressor:
         return np.divide(shared, either, out=np.zeros_like(shared), where=has_area)
 
 
+def _best_first(boxes: Any, scores: Any) -> Iterator[Any]:
+    """The boxes, the best first, in two parts: the first one is usually enough."""
+    if len(boxes) > MANY:
+        losses = -scores[boxes]
+        are_first = losses <= np.partition(losses, PART)[PART]
+        yield _sorted(boxes[are_first], scores)
+        boxes = boxes[~are_first]
+    yield _sorted(boxes, scores)
+
+
+def _sorted(boxes: Any, scores: Any) -> Any:
+    return boxes[np.argsort(-scores[boxes], kind="stable")]
+
+
 def _by_class(suppressor: _Suppressor, scores: Any, per_class: int, limit: int) -> list[tuple[int, int]]:
     """The best boxes of all classes, each suppressed only by those of its own class."""
     rows: list[tuple[int, int]] = []
-    for column in range(scores.shape[1]):
-        rows += [(box, column) for box in suppressor.best(scores[:, column], per_class)]
+    least = -np.inf
+    for column, of_class in enumerate(scores.T):
+        rows += [(box, column) for box in suppressor.best(of_class, per_class, least)]
         rows = sorted(rows, key=lambda row: -scores[row])[:limit]
+        if len(rows) == limit > 0:
+            least = np.nextafter(scores[rows[-1]], np.float32(np.inf))  # of equal ones, the earlier class stays
     return rows
 
 
