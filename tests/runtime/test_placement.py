@@ -79,3 +79,41 @@ def test_images_of_any_size_are_resized_on_the_gpu():
     session = session_of(RESIZED, engine=engine_on_cpu())
     stages = cut_into_stages(session.program(["y:0"], ["image:0", "size:0"]), session.engine)
     assert [stage.engine for stage in stages] == [session.engine]
+
+
+QUANTIZED = """
+    image = Placeholder() {dtype=float32, shape=(1, 8, 8, 1)}
+    doubled = AddV2(image, image) {T=float32}
+    rows_shape = Const() {dtype=int32, value=int32(2)[16, 4]}
+    boxes = Reshape(doubled, rows_shape) {T=float32, Tshape=int32}
+    axis = Const() {dtype=int32, value=int32()[1]}
+    scores = Max(boxes, axis) {T=float32, Tidx=int32, keep_dims=false}
+    most = Const() {dtype=int32, value=int32()[7]}
+    overlap = Const() {dtype=float32, value=float32()[0.5]}
+    least = Const() {dtype=float32, value=float32()[0.25]}
+    kept = NonMaxSuppressionV3(boxes, scores, most, overlap, least) {T=float32, T_threshold=float32}
+"""
+
+
+def test_without_convolutions_for_the_gpu_everything_runs_on_the_cpu():
+    ((where, ops),) = stages_of(QUANTIZED, "kept:0")
+    assert where == "cpu"
+    assert {"AddV2", "Max", "NonMaxSuppressionV3"} <= ops
+
+
+CROPPED = (
+    QUANTIZED
+    + """
+    first = Const() {dtype=int32, value=int32()[0]}
+    best = GatherV2(boxes, kept, first) {Tparams=float32, Tindices=int32, Taxis=int32, batch_dims=0}
+    weights = Const() {dtype=float32, value=float32(4, 2)[1, 2, 3, 4, 5, 6, 7, 8]}
+    y = MatMul(best, weights) {T=float32, transpose_a=false, transpose_b=false}
+"""
+)
+
+
+def test_what_the_cpu_needs_of_the_inputs_is_computed_there():
+    stages = stages_of(CROPPED, "y:0")
+    assert [where for where, _ in stages] == ["cpu", "gpu"]
+    assert {"AddV2", "Max", "NonMaxSuppressionV3"} <= stages[0][1]
+    assert "MatMul" in stages[1][1]

@@ -79,8 +79,8 @@ class PlacedPlan:
         """Held while choices and counts change, which is never long."""
         self._plans: dict[str, Plan] = {}
         self._chosen: dict[Sizes, str] = {}
-        self._settled: dict[Sizes, Any] = {}
-        """By the sizes of inputs themselves, so that a call finds its plan at once."""
+        self._settled: dict[Sizes | tuple[int, ...], Callable[[Sequence[Any]], list[Any]]] = {}
+        """What runs inputs of these sizes, so that a call finds it at once; by its own for one input."""
         self._seen: Counter[Sizes] = Counter()
         self.race: threading.Thread | None = None
         """What measures the devices now, or did so last."""
@@ -94,9 +94,10 @@ class PlacedPlan:
         return self._usual
 
     def run(self, inputs: Sequence[Any], *, on_device: bool = False) -> list[Any]:
-        if on_device or (type(inputs[0]) is DeviceArray if len(inputs) == 1 else DeviceArray in map(type, inputs)):
+        is_alone = len(inputs) == 1  # as in most models, and some calls take 10 µs
+        if on_device or (type(inputs[0]) is DeviceArray if is_alone else DeviceArray in map(type, inputs)):
             return self._plan(GPU).run(inputs, on_device=on_device)
-        shapes = inputs[0].shape if len(inputs) == 1 else tuple(map(_SHAPE, inputs))
+        shapes = inputs[0].shape if is_alone else tuple(map(_SHAPE, inputs))
         if (run := self._settled.get(shapes)) is not None:
             return run(inputs)
         sizes = similar_sizes(inputs)

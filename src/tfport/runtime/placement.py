@@ -1,8 +1,9 @@
 """Which engine computes each step: that of the device, or the one beside it on the CPU.
 
 A device must not compute some nodes (`Engine.engine_for`), such as the suppression of overlapping boxes at
-the end of a detector. The engine beside it computes these, and the steps that follow them, unless a
-convolution or product comes later: they are small, and each change of the device copies what is read.
+the end of a detector. The engine beside it computes these, what they read of the inputs, and the steps that
+follow them, unless a convolution or product comes later: they are small, and each change of the device copies
+what is read. Without any convolution or product for the device, as in quantized networks, it computes all.
 """
 
 from __future__ import annotations
@@ -28,8 +29,22 @@ def placed_steps(steps: Sequence[Step], engine: Engine) -> Placement:
     }
     beside = next((where for where in placed.values() if where is not None and where is not engine), None)
     if beside is not None:
+        _keep_head(steps, placed, engine, beside)
         _keep_tail(steps, placed, engine, beside)
     return placed
+
+
+def _keep_head(steps: Sequence[Step], placed: Placement, engine: Engine, beside: Engine) -> None:
+    """Move to the CPU what its steps read, and all if there is no work for the device, before such work."""
+    after_work = _after_work(steps, placed, engine)
+    read: set[Operand] = set()
+    for step in reversed(steps):
+        is_lowered = placed[step] is not None
+        is_read = any(operand in read for operand in values_of(step, is_lowered))
+        if placed[step] is engine and step not in after_work and (is_read or not after_work):
+            placed[step] = beside
+        if placed[step] is beside:
+            read.update(reads_of(step, is_lowered))
 
 
 def _keep_tail(steps: Sequence[Step], placed: Placement, engine: Engine, beside: Engine) -> None:
@@ -45,6 +60,19 @@ def _keep_tail(steps: Sequence[Step], placed: Placement, engine: Engine, beside:
             placed[step] = beside
         if follows or placed[step] is beside:
             late.update(values_of(step, is_lowered))
+
+
+def _after_work(steps: Sequence[Step], placed: Placement, engine: Engine) -> set[Step]:
+    """The work for the device, and all that depends on it."""
+    after_work: set[Step] = set()
+    values: set[Operand] = set()
+    for step in steps:
+        is_lowered = placed[step] is not None
+        is_work = placed[step] is engine and any(node.op in WORK_FOR_DEVICE for node in _nodes(step))
+        if is_work or any(operand in values for operand in reads_of(step, is_lowered)):
+            after_work.add(step)
+            values.update(values_of(step, is_lowered))
+    return after_work
 
 
 def _before_work(steps: Sequence[Step], placed: Placement) -> set[Step]:

@@ -84,7 +84,8 @@ class Plan:
         self.is_steady = has_steady_work(program.steps)
         self._slots = _Slots(self.inputs)
         stages = cut_into_stages(program, engine)
-        alone = not repeated and sum(stage.lowered for stage in stages) == 1
+        # a device computes between islands on the CPU, so their threads may spin
+        alone = not repeated and (engine.on_device or sum(stage.lowered for stage in stages) == 1)
         if copy is not None and (len(stages) != 1 or not stages[0].lowered or self.inputs != program.args):
             copy = None
         compiled = functools.partial(compiled_island, alone=alone, release=release, in_advance=in_advance)

@@ -14,6 +14,7 @@ from tfport.runtime.lower import host
 PART, MANY = 256, 1024
 """Of many boxes, how many are looked at first; sorting all takes longer than suppression."""
 
+
 @host("LiteDetections")
 def detections(
     boxes,
@@ -122,7 +123,8 @@ def _by_class(suppressor: _Suppressor, scores: Any, per_class: int, limit: int) 
         rows += [(box, column) for box in suppressor.best(of_class, per_class, least)]
         rows = sorted(rows, key=lambda row: -scores[row])[:limit]
         if len(rows) == limit > 0:
-            least = np.nextafter(scores[rows[-1]], np.float32(np.inf))  # of equal ones, the earlier class stays
+            # of equal scores, that of the earlier class stays
+            least = np.nextafter(scores[rows[-1]], np.float32(np.inf))
     return rows
 
 
