@@ -108,6 +108,14 @@ def test_weights_by_path_are_in_the_order_of_their_numbers():
     assert [w.read() for w in file.weights.lists["layers/lstm/cell"]] == list(range(13))
 
 
+def test_weights_by_path_that_windows_wrote():
+    def write(file):
+        file["_layer_checkpoint_dependencies\\rnn\\cell/vars/0"] = 1
+        file["vars/0"] = 2
+
+    assert read(h5(write)).weights.lists.keys() == {"_layer_checkpoint_dependencies/rnn/cell", ""}
+
+
 def test_an_archive():
     config = {**MODEL, "compile_config": {"optimizer": "adam"}}
     file = read(keras(config, **{"assets/layers/lookup/vocabulary.txt": "a\nb"}))

@@ -169,6 +169,7 @@ def path_weights(roots: list[Hdf5Group], unsafe: list[UnsafeContent]) -> StoredW
             weights = [
                 stored_weight(variables, name, unsafe, f"{variables.path}/{name}") for name in variables.links
             ]
+            owner = owner.replace("\\", "/")  # Keras 2.13 on Windows joins names with it
             lists.setdefault(owner, []).extend(weights)
             if name := text_attribute(variables.attributes, "name"):
                 stores.setdefault(owner, {})["name"] = name
