@@ -81,7 +81,9 @@ def chosen_signature(model: Model) -> str:
     names = list(model.signatures)
     if len(names) == 1 or SIGNATURE in names:
         return SIGNATURE if SIGNATURE in names else names[0]
-    listed = ", ".join(names) or "none"
+    if not names:
+        raise CannotRun(f"{model.where}: the model has no signatures; name the tensors to export with --fetch")
+    listed = ", ".join(names)
     raise CannotRun(f"{model.where}: a TensorFlow.js model has one signature; name it: {listed}")
 
 

@@ -12,7 +12,8 @@ from tfport.errors import CannotRun, Error
 from tfport.fix.lite.export import LiteExportOptions, export_lite, translated
 from tfport.fix.options import FixOptions
 from tfport.fix.rule import LOSSY
-from tfport.graph.save import as_saved_model
+from tfport.graph.save import as_saved_model, save_model
+from tfport.graph.save_tfjs import chosen_signature
 from tfport.runtime.engines.litert.translate import RULES
 
 HAS_LITERT = importlib.util.find_spec("ai_edge_litert") is not None
@@ -144,6 +145,17 @@ def test_tables_are_filled_once():
 def test_signatures_that_cannot_be_exported_are_named():
     with pytest.raises(CannotRun, match=r"classify_x_to_y: .*; --signature classify_x2_to_y3 exports"):
         exported("half_plus_two")
+
+
+def test_a_model_without_signatures_is_refused(tmp_path):
+    model = as_saved_model(tfport.load(path_of("frozen")))
+    model.meta.signature_def.clear()
+    save_model(model, tmp_path / "model")
+    without = tfport.load(tmp_path / "model")
+    with pytest.raises(CannotRun, match="no signature has outputs"):
+        export_lite(without, *resolve_targets("ai-edge-litert"), "m.tflite", FixOptions())
+    with pytest.raises(CannotRun, match="the model has no signatures"):
+        chosen_signature(without)
 
 
 def test_each_signature_is_compared():
