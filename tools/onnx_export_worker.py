@@ -247,9 +247,9 @@ def attempt(function, *arguments):
 
 def check(file, trials):
     return {
-        "checker": attempt(checker, file),
-        "onnxruntime": attempt(onnx_runtime, file, trials),
-        "openvino": attempt(open_vino, file, trials),
+        "checker": apart(checker, file),
+        "onnxruntime": apart(onnx_runtime, file, trials),
+        "openvino": apart(open_vino, file, trials),
     }
 
 
@@ -312,23 +312,28 @@ def onnx2torch(file, trials):
     return worst(trials, inputs, outputs, run)
 
 
-def answer(job):
-    """The answer to a job, from a forked process."""
-    action, *arguments = job
+def apart(function, *arguments):
+    """The answer of a function in a process of its own, because a runtime may crash."""
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
         os.close(reading)
         signal.setitimer(signal.ITIMER_PROF, SECONDS_A_JOB)
-        result = attempt(ACTIONS[action], *arguments)
         with os.fdopen(writing, "w") as pipe:
-            json.dump(result if isinstance(result, dict) else {"problem": result}, pipe)
+            json.dump(attempt(function, *arguments), pipe)
         os._exit(0)
     os.close(writing)
     with os.fdopen(reading) as pipe:
         text = pipe.read()
     _, status = os.waitpid(child, 0)
-    return json.loads(text) if text else {"problem": f"ended with status {status}"}
+    return json.loads(text) if text else f"ended with status {status}"
+
+
+def answer(job):
+    """The answer to a job, from forked processes."""
+    action, *arguments = job
+    result = ACTIONS[action](*arguments) if action == "check" else apart(ACTIONS[action], *arguments)
+    return result if isinstance(result, dict) else {"problem": result}
 
 
 ACTIONS = {"inputs": inputs, "reference": reference, "check": check, "torch": torch}
