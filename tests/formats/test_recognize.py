@@ -136,6 +136,13 @@ def test_the_model_is_found(place, tree, path, format_, folder, name, tmp_path):
     assert location.where == (where if name in (PB, PBTXT) else location.files.label(name))
 
 
+def test_the_header_of_a_decision_forest_is_no_fingerprint(tmp_path):
+    header = tmp_path / "random_forest_header.pb"
+    header.write_bytes(bytes.fromhex("080110ac02180122030801 12"))
+    with pytest.raises(NotAModel, match="a protobuf message, but not of a model"):
+        find_model(header)
+
+
 def test_a_relative_path_stays_short(tmp_path, monkeypatch):
     write(tmp_path, {"frozen.pb": G, "saved_model.pb": S})
     monkeypatch.chdir(tmp_path)

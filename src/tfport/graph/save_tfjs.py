@@ -82,7 +82,9 @@ def chosen_signature(model: Model) -> str:
     if len(names) == 1 or SIGNATURE in names:
         return SIGNATURE if SIGNATURE in names else names[0]
     if not names:
-        raise CannotRun(f"{model.where}: the model has no signatures; name the tensors to export with --fetch")
+        raise CannotRun(
+            f"{model.where}: the model has no signatures; name the tensors to export with --fetch"
+        )
     listed = ", ".join(names)
     raise CannotRun(f"{model.where}: a TensorFlow.js model has one signature; name it: {listed}")
 

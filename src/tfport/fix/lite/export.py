@@ -116,7 +116,9 @@ def export_lite(
             saved = with_signature_changes(saved, ranks)
         signatures = {name: signature for name, signature in saved.signatures.items() if signature.outputs}
         if not signatures:
-            raise CannotRun(f"{model.where}: no signature has outputs; name the tensors to export with --fetch")
+            raise CannotRun(
+                f"{model.where}: no signature has outputs; name the tensors to export with --fetch"
+            )
         file = translated(saved, signatures, registry, allow_flex=lite.allow_flex)
     rewrite = LiteRewrite(file, target.lite, options.allow_lossy)
     if lite.weights == FULL_INT8:

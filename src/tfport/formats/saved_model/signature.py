@@ -59,8 +59,10 @@ def is_keras_metadata(sample: Sample) -> bool:
 
 
 def is_fingerprint(sample: Sample) -> bool:
+    """Whether this has five checksums; a decision forest's header has a message as its fourth field."""
     wires = sample.message.wire_types()
-    return not sample.is_damaged and wires.get(1) == wires.get(2) == wires.get(3) == VARINT
+    checksums = [wires.get(number, VARINT) for number in (4, 5)]
+    return not sample.is_damaged and {wires.get(1), wires.get(2), wires.get(3), *checksums} == {VARINT}
 
 
 SAVED_MODEL = ModelFormat(
