@@ -193,15 +193,15 @@ def run(folder: Path, results: dict[str, Any]) -> None:
 
 INTRODUCTION = f"""\
 `tools/lite_to_onnx_evidence.py` exports every `.tflite` file of the published packages that it names, and
-those of `tools/export_draw.toml`, with `tfport export -o model.onnx` and runs the written file in ONNX Runtime 1.31.1, {CALLS} calls with different
-inputs each, and compares it with LiteRT's interpreter (ai-edge-litert 2.3.0). Files with state are exported
-with `--state-as-inputs`: the outputs `NAME_next` of a call are fed to the next one, while the interpreter
-keeps its own state. The numbers are differences relative to the largest number of an output, or to {SMALL:g}
-if that is smaller; of 8-bit outputs, relative to {STEPS} steps. Up to {CLOSE:g} is right. LiteRT runs with
-XNNPACK and without, and the nearer answer counts. The last column is how far these two are apart: quantized
-numbers are rounded differently there too. Beyond {CLOSE:g}, what is no farther than that, or below
-{WRONG:g}, is close; all else is wrong. Detectors that see noise choose other boxes where scores hardly differ,
-so whole rows of their outputs differ, in LiteRT too."""
+those of `tools/export_draw.toml`, with `tfport export -o model.onnx`, runs the written file in ONNX Runtime
+1.31.1, {CALLS} calls with different inputs each, and compares it with LiteRT's interpreter (ai-edge-litert
+2.3.0). Files with state are exported with `--state-as-inputs`: the outputs `NAME_next` of a call are fed to
+the next one, while the interpreter keeps its own state. The numbers are differences relative to the largest
+number of an output, or to {SMALL:g} if that is smaller; of 8-bit outputs, relative to {STEPS} steps. Up to
+{CLOSE:g} is right. LiteRT runs with XNNPACK and without, and the nearer answer counts. The last column is
+how far these two are apart: quantized numbers are rounded differently there too. Beyond {CLOSE:g}, what is
+no farther than that, or below {WRONG:g}, is close; all else is wrong. Detectors that see noise choose
+other boxes where scores hardly differ, so whole rows of their outputs differ, in LiteRT too."""
 
 
 def outcome(result: dict[str, Any]) -> str:

@@ -1,14 +1,14 @@
 """Record what releases of TensorFlow.js run: asked of the real npm packages, in Node.
 
-    python tools/atlas/tfjs_releases.py VERSION…
+    python tools/atlas/tfjs_releases.py VERSION… [OP…]       all ops, or these
 
 For each release: the ops of its converter package (`dist/operations/op_list`), its Keras classes, the
 kernels that each backend registers (`tf.getKernelsForBackend`), and for each op the kernels that it calls
 and whether it answers as TensorFlow does, on the recorded cases of the tests: one node with its inputs.
-They run on the backend `cpu`, which has the most kernels, and on `wasm`, where some types have other
-answers. A case that is not right is asked again in a new process, since a kernel of wasm that writes beyond
-its memory breaks what follows; not one without a kernel, because starting a process takes longer than all
-else. A table is looked up in two calls. The facts are kept in
+They run on the backend `cpu`, which has the most kernels; those that are right there run on `wasm`, where
+some types have other answers. A case that is not right is asked again in a new process, since a kernel of
+wasm that writes beyond its memory breaks what follows; not one without a kernel, because starting a process
+takes longer than all else. A table is looked up in two calls. The facts are kept in
 `src/tfport/atlas/tfjs/releases.json`; `tfport.atlas.tfjs.releases` says how to read them.
 """
 
@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -160,15 +160,18 @@ class OpFacts:
         self.kernels: set[str] | None = None
         """Those that all of its right cases call."""
         self.errors: list[str] = []
+        self.right: set[str] = set()
+        """The names of its right cases."""
         self.outcomes: set[str] = set()
         self.values: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
         """The outcomes of the cases with each value of an attribute: `right`, `wrong`, or an error."""
         self.outputs: int | None = None
         """How many outputs it has, if fewer than in TensorFlow."""
 
-    def add(self, attrs: dict[str, Attr], outcome: str, kernels: list[str], error: str) -> None:
+    def add(self, case: str, attrs: dict[str, Attr], outcome: str, kernels: list[str], error: str) -> None:
         self.outcomes.add(outcome)
         if outcome == RIGHT:
+            self.right.add(case)
             self.kernels = set(kernels) if self.kernels is None else self.kernels & set(kernels)
         self.errors += [error] if error else []
         for name, value in attrs.items():
@@ -235,10 +238,14 @@ def share_refusals(entry: dict[str, Any], facts: OpFacts, others: Iterable[dict[
         del entry["wasm"]
 
 
-def facts_of(version: str, backend: str, ops: set[str], folder: Path) -> dict[str, OpFacts]:
-    """Run the cases of these ops in a release."""
+def facts_of(
+    version: str, backend: str, ops: set[str], folder: Path, on_cpu: Mapping[str, OpFacts] | None = None
+) -> dict[str, OpFacts]:
+    """Run the cases of these ops in a release; those that are right on the backend cpu, if it is given."""
     node, found = NodeProcess(version, backend), defaultdict[str, OpFacts](OpFacts)
     for number, (case, expected) in enumerate(cases(ops)):
+        if on_cpu is not None and (case.op not in on_cpu or case.name not in on_cpu[case.op].right):
+            continue
         path = folder / f"{version}-{backend}-{number}"
         if case.op.startswith(RANDOM) or (inputs := written(case, path)) is None:
             continue
@@ -258,7 +265,7 @@ def facts_of(version: str, backend: str, ops: set[str], folder: Path) -> dict[st
         if number % 100 == 0:
             print(version, backend, number, "cases", file=sys.stderr, flush=True)
         if answer is not None:
-            facts.add(OPS.get(case.op).with_defaults(case._attributes()), *answer)
+            facts.add(case.name, OPS.get(case.op).with_defaults(case._attributes()), *answer)
     node.close()
     return found
 
@@ -300,16 +307,19 @@ def forgotten(version: str, folder: Path) -> Iterator[str]:
             yield f"HashTable{suffix}"
 
 
-def main(*versions: str) -> None:
+def main(*words: str) -> None:
+    versions = [word for word in words if word[0].isdigit()]
+    chosen = set(words) - set(versions)
     releases: dict[str, Any] = json.loads(RECORD.read_text())["releases"] if RECORD.exists() else {}
     for version in versions:
         lists = listed(version)
-        ops = {op for op, category in lists["ops"].items() if category != PLUGIN}
+        every = {op for op, category in lists["ops"].items() if category != PLUGIN}
+        ops = every & chosen if chosen else every
         with tempfile.TemporaryDirectory() as folder:
             facts = facts_of(version, "cpu", ops, Path(folder))
-            on_wasm = facts_of(version, "wasm", ops, Path(folder))
+            on_wasm = facts_of(version, "wasm", ops, Path(folder), facts)
             forget = set(forgotten(version, Path(folder)))
-        entries: dict[str, Any] = {}
+        entries: dict[str, Any] = dict(releases[version]["ops"]) if chosen else {}
         for op in sorted(ops):
             of_op, here = facts.get(op, OpFacts()), on_wasm.get(op, OpFacts())
             entry = {
@@ -321,8 +331,8 @@ def main(*versions: str) -> None:
                 "problem": FORGETS if op in forget else of_op.problem,
             }
             entries[op] = {name: value for name, value in entry.items() if value}
-        for op, entry in entries.items():
-            share_refusals(entry, facts.get(op, OpFacts()), entries.values())
+        for op in sorted(ops):
+            share_refusals(entries[op], facts.get(op, OpFacts()), entries.values())
         kept = {name: lists[name] for name in ("kernels", "layers", "numbersForNan")}
         releases[version] = {**kept, "ops": entries}
         _keep(releases)
