@@ -1,6 +1,8 @@
 """Write docs/evidence/triton.json and triton.md from records of `trial.py`, the later file first in a conflict.
 
-python tools/triton/page.py FIRST.json LATER.json…
+python tools/triton/page.py [FIRST.json LATER.json…]
+
+Without files, the page is written again from triton.json; triton_newest.json is a section of it.
 """
 
 # ruff: noqa: E501
@@ -40,6 +42,15 @@ filled the memory. napari-deepspot's backend stopped once but not again; we do n
 """
 
 
+NEWEST = EVIDENCE / "triton_newest.json"
+NEWEST_HEAD = """## The newest draw
+
+A seed chose these models from the readable ones of `tools/export_draw.toml`, before any of them was tried here: of {count},
+{written} were written; {loaded} of these load and {same} give the same answers on every call.
+
+"""
+
+
 def name_of(text: str) -> str:
     text = re.sub(r"TimeoutExpired: [^\n]*?timed out after", "the export timed out after", text)
     return PRIVATE.sub("", text)
@@ -73,13 +84,31 @@ def table(records: dict[str, Any], later: dict[str, Any]) -> str:
     return head + "\n".join(row(k, v, later.get(k, v)) for k, v in sorted(records.items())) + "\n"
 
 
-def main() -> None:
+def newest() -> str:
+    records = json.loads(NEWEST.read_text())
+    written = [r for r in records.values() if r["outcome"] == "written"]
+    loaded, same = sum(map(is_loaded, written)), sum(map(is_same, written))
+    return NEWEST_HEAD.format(count=len(records), written=len(written), loaded=loaded, same=same) + table(
+        records, {}
+    )
+
+
+def recorded() -> tuple[dict[str, Any], dict[str, Any]]:
+    """The first record of each model, and later ones."""
+    if not sys.argv[1:]:
+        both = json.loads((EVIDENCE / "triton.json").read_text())
+        return both["first"], both["later"]
     read = [{name_of(k): v for k, v in json.loads(Path(p).read_text()).items()} for p in sys.argv[1:]]
     first: dict[str, Any] = {}
     later: dict[str, Any] = {}
     for records in read:
         for key, record in records.items():
             (later if key in first else first)[key] = record
+    return first, later
+
+
+def main() -> None:
+    first, later = recorded()
     versions = " and ".join(sorted({r["server"] for r in first.values() if "server" in r}))
     drawn = {k: r for k, r in first.items() if r.get("drawn")}
     written = [r for r in drawn.values() if r["outcome"] == "written"]
@@ -95,6 +124,7 @@ def main() -> None:
         same_now=sum(map(is_same, now)),
     )
     text += table(drawn, later)
+    text += "\n" + newest() if NEWEST.exists() else ""
     text += "\n## Recorded models\n\nModels of `tests/models` and the example, each with all of its signatures.\n\n"
     text += table({k: r for k, r in first.items() if not r.get("drawn")}, later)
     (EVIDENCE / "triton.md").write_text(text)
