@@ -13,7 +13,7 @@ from tfport.atlas.resolve.targets import resolve_targets
 from tfport.cli.main import main
 from tfport.fix.options import FixOptions
 from tfport.fix.tfjs import fix_tfjs
-from tfport.fix.tfjs_layers import _names_both_ways
+from tfport.fix.tfjs_layers import _names_both_ways, _problems
 from tfport.graph.build import graph_to_def
 from tfport.graph.model import MAIN_OP
 from tfport.graph.save import as_saved_model
@@ -310,6 +310,20 @@ def test_the_certificate_has_the_loss_of_quantized_weights(tmp_path, capsys):
         refused = str(tmp_path / f"{kind}-refused")
         assert main(["export", source, *options, "-o", refused, "--tolerance", "1e-6"]) == 1
         assert json.loads(capsys.readouterr().out)["output"] is None
+
+
+@pytest.mark.parametrize(
+    "name, options, problem",
+    [
+        ("GRU", {"reset_after": True}, "GRU with reset_after"),
+        ("Conv1D", {"padding": "causal"}, "Conv1D with causal padding"),
+        ("ELU", {"alpha": 0.5}, "ELU with alpha 0.5"),
+        ("ELU", {"alpha": 1.0}, None),
+    ],
+)
+def test_options_that_layers_of_tensorflow_js_lack_are_problems(name, options, problem):
+    config = {"class_name": name, "config": options}
+    assert list(_problems([config], {name})) == ([problem] if problem else [])
 
 
 def test_layers_model_is_written_and_read_again(tmp_path):

@@ -115,6 +115,10 @@ def _problems(config: Any, known: Collection[str]) -> Iterator[str]:
         yield f"layer {class_name}"
     if inner.get("reset_after"):
         yield f"{class_name} with reset_after"
+    if inner.get("padding") == "causal":
+        yield f"{class_name} with causal padding"
+    if class_name == "ELU" and inner.get("alpha", 1) != 1:
+        yield f"ELU with alpha {inner['alpha']}"
     for option in ("activation", "recurrent_activation"):
         name = inner.get(option)
         if isinstance(name, str) and not {name, _camel_case(name)}.intersection(known):
