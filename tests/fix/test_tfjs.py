@@ -313,7 +313,7 @@ def test_the_certificate_has_the_loss_of_quantized_weights(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    "name, options, problem",
+    ("name", "options", "problem"),
     [
         ("GRU", {"reset_after": True}, "GRU with reset_after"),
         ("Conv1D", {"padding": "causal"}, "Conv1D with causal padding"),
