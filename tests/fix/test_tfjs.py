@@ -13,7 +13,7 @@ from tfport.atlas.resolve.targets import resolve_targets
 from tfport.cli.main import main
 from tfport.fix.options import FixOptions
 from tfport.fix.tfjs import fix_tfjs
-from tfport.fix.tfjs_layers import _names_both_ways, _problems
+from tfport.fix.tfjs_layers import _names_both_ways, _problems, _with_renamed_parts
 from tfport.graph.build import graph_to_def
 from tfport.graph.model import MAIN_OP
 from tfport.graph.save import as_saved_model
@@ -319,11 +319,29 @@ def test_the_certificate_has_the_loss_of_quantized_weights(tmp_path, capsys):
         ("Conv1D", {"padding": "causal"}, "Conv1D with causal padding"),
         ("ELU", {"alpha": 0.5}, "ELU with alpha 0.5"),
         ("ELU", {"alpha": 1.0}, None),
+        ("Dense", {"kernel_regularizer": {"class_name": "L2", "config": {"l2": 0.1}}}, None),
+        ("Dense", {"kernel_initializer": {"class_name": "Mine", "config": {}}}, "initializer Mine"),
     ],
 )
 def test_options_that_layers_of_tensorflow_js_lack_are_problems(name, options, problem):
     config = {"class_name": name, "config": options}
-    assert list(_problems([config], {name})) == ([problem] if problem else [])
+    assert list(_problems([config], {name, "L1L2"})) == ([problem] if problem else [])
+
+
+def test_regularizers_and_initializers_have_the_names_of_tensorflow_js():
+    parts = {
+        "kernel_regularizer": {"class_name": "L2", "config": {"l2": 0.1}},
+        "bias_regularizer": {"class_name": "L1", "config": {"l1": 0.2}},
+        "kernel_initializer": {"class_name": "LecunNormal", "config": {"seed": None}},
+        "activity_regularizer": None,
+    }
+    (layer,) = _with_renamed_parts([{"class_name": "Dense", "config": parts}])
+    assert layer["config"] == {
+        "kernel_regularizer": {"class_name": "L1L2", "config": {"l1": 0.0, "l2": 0.1}},
+        "bias_regularizer": {"class_name": "L1L2", "config": {"l1": 0.2, "l2": 0.0}},
+        "kernel_initializer": {"class_name": "LeCunNormal", "config": {"seed": None}},
+        "activity_regularizer": None,
+    }
 
 
 def test_layers_model_is_written_and_read_again(tmp_path):

@@ -123,8 +123,41 @@ def _problems(config: Any, known: Collection[str]) -> Iterator[str]:
         name = inner.get(option)
         if isinstance(name, str) and not {name, _camel_case(name)}.intersection(known):
             yield f"activation {name}"
+    for option, value in inner.items():
+        if option.endswith(PARTS) and isinstance(value, Mapping) and "class_name" in value:
+            class_name = str(_renamed(value)["class_name"])
+            if class_name not in known:
+                yield f"{option.rpartition('_')[2]} {class_name}"
     for option in ("layers", "layer", "cell", "cells", "backward_layer"):
         yield from _problems(inner.get(option), known)
+
+
+PARTS = ("_initializer", "_regularizer", "_constraint")
+"""How options of layers end that name a class with a configuration."""
+RENAMED = {"LecunNormal": "LeCunNormal", "LecunUniform": "LeCunUniform"}
+L1_AND_L2 = "L1L2"
+
+
+def _renamed(part: Mapping[str, Any]) -> dict[str, Any]:
+    """An initializer, a regularizer or a constraint as TensorFlow.js spells it; L1 and L2 are one class there."""
+    class_name, config = str(part["class_name"]), part.get("config")
+    if class_name in ("L1", "L2") and isinstance(config, Mapping):
+        return {**part, "class_name": L1_AND_L2, "config": {"l1": 0.0, "l2": 0.0, **config}}
+    return {**part, "class_name": RENAMED.get(class_name, class_name)}
+
+
+def _with_renamed_parts(config: Json) -> Json:
+    """A configuration, in which TensorFlow.js finds all classes."""
+    if isinstance(config, list):
+        return [_with_renamed_parts(item) for item in config]
+    if not isinstance(config, Mapping):
+        return config
+    return {
+        name: _renamed(value)
+        if name.endswith(PARTS) and isinstance(value, Mapping) and "class_name" in value
+        else _with_renamed_parts(value)
+        for name, value in config.items()
+    }
 
 
 def _camel_case(name: str) -> str:
@@ -152,7 +185,8 @@ def _written(write_h5: Write, folder: str) -> KerasFile:
 
 
 def _document(file: KerasFile) -> dict[str, Json]:
-    topology = {"keras_version": file.keras_version, "backend": "tensorflow", "model_config": file.config}
+    config = _with_renamed_parts(file.config)
+    topology = {"keras_version": file.keras_version, "backend": "tensorflow", "model_config": config}
     return {
         "format": "layers-model",
         "generatedBy": f"keras v{file.keras_version}",
