@@ -139,7 +139,7 @@ L1_AND_L2 = "L1L2"
 
 
 def _renamed(part: Mapping[str, Any]) -> dict[str, Any]:
-    """An initializer, a regularizer or a constraint as TensorFlow.js spells it; L1 and L2 are one class there."""
+    """An initializer, regularizer or constraint as TensorFlow.js spells it; L1 and L2 are one class there."""
     class_name, config = str(part["class_name"]), part.get("config")
     if class_name in ("L1", "L2") and isinstance(config, Mapping):
         return {**part, "class_name": L1_AND_L2, "config": {"l1": 0.0, "l2": 0.0, **config}}
