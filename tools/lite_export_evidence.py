@@ -22,6 +22,7 @@ import fcntl
 import json
 import os
 import re
+import signal
 import statistics
 import subprocess
 import sys
@@ -307,7 +308,7 @@ def outcome(side: str, result: dict[str, Any]) -> str:
         return "refused: outputs differ"
     if result["code"] < 0:
         is_late = result["seconds"] >= SECONDS or result.get("cpu", 0) >= 0.95 * SECONDS
-        return "stopped" if is_late else "crashed"
+        return "stopped" if is_late or result["code"] == -signal.SIGTERM else "crashed"
     return "refused"
 
 
