@@ -60,16 +60,36 @@ DOCUMENTS: dict[str, list[list[str]]] = {
         ["run", "tests/models/half_plus_two", "--input", "x=[1]"],
     ],
     "lib": [["lib", str(path), "--on", NEW] for path in sorted(Path("tests/libraries").glob("*/op.so"))],
+    "lib_build": [["lib", "build", "tests/native_ops/again.cc", "--flag=-DNUMBER=1", "-o", "{out}/ops.so"]],
+    "export": [
+        ["export", ATTENTION, "-o", "{out}/exported"],
+        ["export", ATTENTION, "-o", "{out}/exported.pb"],
+        ["export", ATTENTION, "-o", "{out}/exported.onnx"],
+        ["export", ATTENTION, "-o", "{out}/parts", "--split"],
+        ["export", ATTENTION, "-o", "{out}/exported.npz"],
+        ["export", ATTENTION, "-o", "{out}/triton", "--format", "triton"],
+    ],
+    "bench": [["bench", ATTENTION, "--seconds", "0.1", "--batch", "1,2"]],
+    "profile": [
+        ["bench", ATTENTION, "--profile", "--nodes", "--engine-ops", "--seconds", "0.1"],
+        ["bench", "tests/models/conditions", "--profile", "--seconds", "0.1"],
+    ],
+    "audit": [
+        ["audit", "tests/models", "tests/scan/files", "--on", OLD, NEW, "--try-fix", "--from", OLD],
+        ["audit", "examples", "--on", NEW, "--no-scan"],
+    ],
     "version": [["--version"]],
     "env": [["env", "examples/environments/training.txt", "examples/environments/server.json"]],
 }
 """The command lines whose documents have the same schema; certificates are files that `fix` writes."""
 NAMED = """
+audit.formats audit.statuses
 certificate.changes.after certificate.comparisons.not_finite certificate.comparisons.outputs
 certificate.input.files
 certificate.made.packages certificate.narrowest certificate.output.files certificate.same_as
 env.build.has env.runtime.has
 explain.explanations.names
+export.weights
 inspect.inputs inspect.lite.associated_files inspect.lite.signatures inspect.lite.signatures.*.inputs
 inspect.lite.signatures.*.outputs inspect.lite.weights
 inspect.ops.addons inspect.ops.custom inspect.ops.gone
@@ -79,6 +99,7 @@ inspect.signatures inspect.signatures.*.inputs inspect.signatures.*.outputs
 lib.libraries.library.registers.kernels.constraints lib.libraries.library.registers.uncalled
 lib.libraries.library.versions
 op.lite.versions.since op.ops.later op.unknown
+profile.profiles.islands.ops
 run.outputs run.outputs.*.value=any
 target.targets.lite.ops target.targets.parts.facts=any target.targets.parts.kernels
 target.targets.parts.libraries

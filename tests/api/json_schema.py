@@ -1,12 +1,29 @@
 """A JSON schema of sample documents, and what a newer schema breaks for readers of an older one."""
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import jsonschema
+
 Schema = dict[str, Any]
+SCHEMAS = Path(__file__).parents[2] / "docs/schemas"
 SCALARS = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
 MOST_FIELDS = 40
 """An object with more keys is a map: its keys are names of the model, not fields of the document."""
+
+
+def published(name: str) -> Schema:
+    """The schema of a document in docs/schemas."""
+    schema: Schema = json.loads(SCHEMAS.joinpath(f"{name}.schema.json").read_text("utf-8"))
+    return schema
+
+
+def misfits(document: Any, name: str) -> list[str]:
+    """What a document has that its schema does not allow."""
+    errors = jsonschema.Draft202012Validator(published(name)).iter_errors(document)
+    return [f"{error.json_path}: {error.message}" for error in errors]
 
 
 def schema_of(samples: list[Any], maps: frozenset[str], where: str) -> Schema:

@@ -14,10 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.api.documents import DOCUMENTS, MAPS, documents
-from tests.api.json_schema import Schema, schema_of
-
-ROOT = Path(__file__).parents[2]
-SCHEMAS = ROOT / "docs/schemas"
+from tests.api.json_schema import SCHEMAS, Schema, schema_of
 
 
 def schemas() -> dict[str, Schema]:

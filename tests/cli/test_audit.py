@@ -6,6 +6,7 @@ import json
 import shutil
 
 import pytest
+from tests.api.json_schema import misfits
 from tests.audit.stores import NEW, OLD, small_store
 from tests.recorded_models import path_of
 
@@ -22,6 +23,7 @@ def test_the_summary_as_text_json_and_page(tmp_path, capsys):
     page = tmp_path / "page.html"
     assert main([*command, "--json", "--html", str(page)]) == 2
     document = json.loads(capsys.readouterr().out)
+    assert misfits(document, "audit") == []
     assert (document["version"], document["models"], document["complete"]) == (1, 5, True)
     assert [group["group"] for group in document["groups"]] == ["team_b", "team_a"]
     assert '"audit":{"version":1' in page.read_text()

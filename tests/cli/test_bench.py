@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from tests.api.json_schema import misfits
 from tests.recorded_models import path_of
 
 import tfport
@@ -14,6 +15,7 @@ MODULE = path_of("module")
 def test_bench_measures_each_batch(capsys):
     assert main(["bench", MODULE, "--batch", "1,2", "--seconds", "0.03", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
+    assert misfits(document, "bench") == []
     assert {(row["contender"], row["batch"]) for row in document["rows"]} >= {("tfport", 1), ("tfport", 2)}
     assert all(row["latency_ms"] > 0 and row["first_answer_s"] > 0 for row in document["rows"])
 
@@ -53,6 +55,7 @@ def test_the_profile_in_json(capsys):
 def test_a_graph_without_signatures_is_profiled(capsys):
     assert main(["bench", path_of("frozen"), "--profile", "--seconds", "0", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
+    assert misfits(document, "profile") == []
     assert (document["signature"], len(document["profiles"])) == ("graph", 1)
 
 

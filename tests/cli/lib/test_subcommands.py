@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.api.json_schema import misfits
 from tests.built_ops import library, needs_compiler
 
 from tfport.cli.main import main
@@ -73,6 +74,7 @@ def test_build_without_sources_compiles_the_current_folder(capsys):
     )
     assert main(["lib", "build", "-o", "libboth.so", "--json", "--checked", "--flag=-O0"]) == 0
     document = json.loads(capsys.readouterr().out)
+    assert misfits(document, "lib_build") == []
     assert "-DTFPORT_CHECKED" in document["command"]
     assert document["command"][-1] == "-O0"
     registers = document["library"]["registers"]
