@@ -51,9 +51,8 @@ def test_what_is_open_survives_a_reload(opened):
     before = query(page)["open"]
     page.reload()
     settled(page)
-    page.wait_for_timeout(300)
+    page.get_by_role("treeitem", expanded=True).first.wait_for()
     assert query(page)["open"] == before
-    assert page.get_by_role("treeitem", expanded=True).count() > 0
 
 
 def test_another_browser_is_asked_for_the_token(chromium, ui, opened):
@@ -142,6 +141,22 @@ def test_on_a_phone_the_name_stays_and_the_panel_leaves_the_node_in_view(opened)
     box = green.bounding_box()
     assert box["x"] < 390
     assert not opened.scrolls_sideways
+    page = settled(opened.model("keras_lstm", "tensors"))
+    names = page.get_by_role("region", name="Stored tensors").locator("bdi.one-line").all()
+    assert names
+    assert not any(name.evaluate("name => name.scrollWidth > name.clientWidth + 1") for name in names)
+    page = settled(opened.model("classifier", "profile"))
+    box = page.get_by_role("link", name="Profile", exact=True).bounding_box()
+    assert box["x"] + box["width"] <= 391  # of a fraction of a pixel
+
+
+def test_a_finding_of_both_loaders_is_listed_once(opened):
+    finding = "TFP201 StatefulPartitionedCall config_proto"
+    page = opened.model("keras_lstm", "graph", target="tensorflow==1.12.3", finding=finding)
+    panel = page.get_by_role("complementary", name="Selected node")
+    panel.get_by_text("TFP201").first.wait_for()
+    assert panel.get_by_text("TFP201").count() == 1
+    assert page.get_by_text("TFP201 StatefulPartitionedCall.config_proto").count() == 1
 
 
 def test_a_finding_has_one_count(opened):

@@ -1,6 +1,7 @@
 /** The tabs of a model. */
 
 import type { JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 import { Request } from "../components/states";
 import { Fix } from "../views/fix/fix";
 import { GraphTab } from "../views/graph/graph_tab";
@@ -62,8 +63,10 @@ const VIEWS: Record<Tab, (props: ViewProps) => JSX.Element> = {
 
 function TabBar({ model, current }: { model: string; current: Tab }): JSX.Element {
   const present = TABS.filter((tab) => source.tabs().includes(tab));
+  const bar = useRef<HTMLElement>(null);
+  useEffect(() => bar.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" }), [current]);
   return (
-    <nav class="tabs" aria-label="Views of the model">
+    <nav class="tabs" aria-label="Views of the model" ref={bar}>
       {present.map((tab, index) => (
         <a key={tab} href={modelAddress(model, tab)} aria-current={tab === current ? "page" : undefined} title={`${TITLES[tab]} (${index + 1})`}>
           {TITLES[tab]}

@@ -132,7 +132,8 @@ function useTime(session: ModelSession, { graph, node }: NodeAddress): ProfiledN
 function Findings({ session, address }: { session: ModelSession; address: NodeAddress }): JSX.Element | null {
   const report = useSignal(session.checked);
   const isHere = (finding: Finding) => finding.all_nodes?.some(({ graph, node }) => graph === address.graph && node === address.node);
-  const here = (report?.results ?? []).flatMap((result) => result.findings.filter(isHere).map((finding) => ({ finding, target: result.target })));
+  const every = (report?.results ?? []).flatMap((result) => result.findings.filter(isHere).map((finding) => ({ finding, target: result.target })));
+  const here = [...new Map(every.map((row) => [`${row.target} ${row.finding.code} ${row.finding.message}`, row])).values()]; // loaders that differ elsewhere share it
   if (here.length === 0) return null;
   return (
     <section>

@@ -11,8 +11,10 @@ export function overlayOf(findings: readonly Finding[], title: string): Overlay 
   const legend: LegendEntry[] = [];
   const tones = new Map<string, Map<string, number>>();
   for (const finding of findings) {
-    const entry = Math.min(legend.length, MOST_ENTRIES - 1);
-    if (legend.length < MOST_ENTRIES) legend.push({ label: labelOf(finding), tone: TONES[finding.severity] ?? "bad" });
+    const label = labelOf(finding);
+    const known = legend.findIndex((other) => other.label === label); // the same finding of another loader
+    const entry = known >= 0 ? known : Math.min(legend.length, MOST_ENTRIES - 1);
+    if (known < 0 && legend.length < MOST_ENTRIES) legend.push({ label, tone: TONES[finding.severity] ?? "bad" });
     for (const { graph, node } of finding.all_nodes ?? []) {
       const nodes = tones.get(graph) ?? new Map<string, number>();
       if (!nodes.has(node)) nodes.set(node, entry);
