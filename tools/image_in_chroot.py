@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-SUITE, PACKAGES = "trixie", "python3,python3-venv,ca-certificates"
+SUITE, PACKAGES = "trixie", "python3,python3-venv,ca-certificates,passwd"
 DATES = '--aptopt=Acquire::Check-Valid-Until "false"'  # of mirrors that are snapshots
 MODEL = ROOT / "tests/models/half_plus_two"
 PORT, SECONDS_TO_START = 8501, 120
