@@ -58,6 +58,8 @@ def test_the_repr_of_a_model_and_a_session_is_a_line():
     (signature,) = model.signatures.values()
     assert repr(signature) == "<Signature serving_default(words: string (?, ?)) -> scores: float32 (?, 3)>"
     assert repr(tfport.Session(model)) == f"<Session of {ATTENTION}: serving_default>"
+    reviews = "tests/frontends/keras/models/reviews.h5"
+    assert repr(tfport.load(reviews)) == f"<Model {reviews}: Keras HDF5 model, serving_default>"
 
 
 def test_a_notebook_shows_the_page_or_the_text():
@@ -85,6 +87,8 @@ def test_a_signature_is_a_function_with_a_name_and_a_docstring():
     assert "words: string (?, ?)" in call.__doc__
     assert "scores: float32 (?, 3)" in call.__doc__
     assert repr(call) == "<Signature serving_default: words: string (?, ?) -> scores: float32 (?, 3)>"
+    assert [(name, str(spec)) for name, spec in call.inputs.items()] == [("words", "string (?, ?)")]
+    assert list(call.outputs) == ["scores"]
 
 
 @pytest.mark.parametrize(
@@ -92,6 +96,8 @@ def test_a_signature_is_a_function_with_a_name_and_a_docstring():
     [
         ((WORDS, WORDS), {}, "2 inputs of signature serving_default; expected 1: words"),
         ((WORDS,), {"words": WORDS}, "input `words` of signature serving_default was given twice"),
+        ((WORDS[0],), {}, r"^input `words` must have shape \(\?, \?\), got \(2,\)$"),
+        ((), {"words": [[1]]}, "^input `words` must be string: text or bytes, got the int 1$"),
     ],
 )
 def test_wrong_inputs_are_a_sentence(values, inputs, sentence):

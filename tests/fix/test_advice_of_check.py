@@ -54,3 +54,13 @@ def test_a_placeholder_that_is_fed_is_needed(tmp_path, name):
     (finding,) = tfport.check(path, on="tensorflow==2.8.4").results[0].findings
     assert finding.code == "TFP013"
     assert not any("do not need" in way for way in finding.fixes())
+
+
+def test_weights_without_an_architecture_are_not_promised_a_rewrite():
+    """It was said that `fix` tries to rewrite the file, which it refuses."""
+    path = "tests/check/keras/files/only_weights.h5"
+    (finding,) = tfport.check(path, on="keras==3.15.1").findings
+    (advice,) = finding.ways_out
+    assert f"--weights {path}" in advice
+    with pytest.raises(tfport.Error, match="weights but no architecture"):
+        tfport.fix(path, on="keras==3.15.1")

@@ -148,17 +148,20 @@ def _add_ways_out(subject: CheckedModel, results: list[Result], soft_placement: 
                 for loader in other.loaders
             ]
             nearest = nearest_releases(subject, result.target, loaders, soft_placement=soft_placement)
-            rewrite = _rewrite_advice(result.target) if not stopping[0].ways_out else []
+            rewrite = _rewrite_advice(subject.model, result.target) if not stopping[0].ways_out else []
             stopping[0].ways_out = [*stopping[0].ways_out, *nearest.ways_out, *rewrite]
 
 
-def _rewrite_advice(target: Target) -> list[str]:
-    """The advice to rewrite the model, if `tfport fix` supports the target."""
-    return (
-        []
-        if target.kind in (CONVERTER_KIND, OURS)
-        else [f"`tfport fix MODEL --for {target.requirement} -o OUT` tries to rewrite it"]
-    )
+def _rewrite_advice(model: Model, target: Target) -> list[str]:
+    """The advice to rewrite the model, if `tfport fix` supports the target and can read the model."""
+    if target.kind in (CONVERTER_KIND, OURS):
+        return []
+    if model.keras is not None and model.keras.layout == "weights":
+        command = f"tfport fix ARCHITECTURE --weights {model.where} --for {target.requirement} -o OUT"
+        return [f"`{command}` adds these weights to the model's architecture, such as the JSON of `to_json`"]
+    if model.no_graph:
+        return []
+    return [f"`tfport fix MODEL --for {target.requirement} -o OUT` tries to rewrite it"]
 
 
 def by_release(finding: Finding) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from tfport.errors import Error
+from tfport.errors import Error, RunFailed
 from tfport.graph.model import Signature, TensorSpec
 
 MOST_LISTED = 4
@@ -78,8 +78,21 @@ class SignatureCall:
         self.__name__ = self.__qualname__ = signature.name
         self.__doc__ = _described(signature)
 
-    def __call__(self, *values: Any, **inputs: Any) -> dict[str, Any]:
-        return self._call(_named(self._signature, values, inputs) if values else inputs)
+    @property
+    def inputs(self) -> Mapping[str, TensorSpec]:
+        """The inputs' dtypes and shapes by name, in the order of the model."""
+        return self._signature.inputs
+
+    @property
+    def outputs(self) -> Mapping[str, TensorSpec]:
+        """The outputs' dtypes and shapes by name."""
+        return self._signature.outputs
+
+    def __call__(self, /, *values: Any, **inputs: Any) -> dict[str, Any]:
+        try:
+            return self._call(_named(self._signature, values, inputs) if values else inputs)
+        except RunFailed as error:
+            raise _naming_the_input(error, self._signature) from None
 
     def __repr__(self) -> str:
         inputs, outputs = _listed(self._signature.inputs), _listed(self._signature.outputs)
@@ -96,6 +109,16 @@ def _named(signature: Signature, values: Sequence[Any], inputs: Mapping[str, Any
     if twice := [name for name in named if name in inputs]:
         raise Error(f"input `{twice[0]}` of signature {signature.name} was given twice")
     return {**named, **inputs}
+
+
+def _naming_the_input(error: RunFailed, signature: Signature) -> RunFailed:
+    """An error about a tensor that was fed, with the name of the input instead of the tensor's."""
+    text = str(error)
+    for name, spec in signature.inputs.items():
+        begin = f"`{spec.tensors[0]}` "
+        if len(spec.tensors) == 1 and text.startswith(begin):
+            return RunFailed(f"input `{name}` {text.removeprefix(begin)}")
+    return error
 
 
 def _described(signature: Signature) -> str:

@@ -133,7 +133,7 @@ WRONG = [
     ),
     (["--input", "x=@nowhere.npy"], "nowhere.npy: no such file or directory"),
     ([], "signature serving_default: `x` is missing; its inputs are x (float32 (?, 2))"),
-    (["--input", "x=[1, 2]"], "`serving_default_x:0` must have shape (?, 2), got (2,)"),
+    (["--input", "x=[1, 2]"], "input `x` must have shape (?, 2), got (2,)"),
     (["--signature", "other"], f"{MODULE}: no signature `other`; signatures: back, serving_default"),
 ]
 

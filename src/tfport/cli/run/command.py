@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
     from tfport.cli.progress import show_progress
     from tfport.progress_step import ProgressStep
     from tfport.runtime.bounds.run_scope import bounded
-    from tfport.runtime.composite import flatten_inputs, pack_outputs
+    from tfport.runtime.composite import flatten_inputs, signature_call
     from tfport.runtime.select_signature import select_signature
 
     if args.repeat is not None and args.repeat < 1:
@@ -92,7 +92,8 @@ def run(args: argparse.Namespace) -> int:
     model, registry = load_runnable_model(args)
     fed = [name for name in input_names(args.input, inputs) if model.has_tensor(name)]
     signature = select_signature(model, args.signature, args.fetch, fed)
-    feeds = flatten_inputs(signature, read_inputs(signature, args.input, inputs))
+    values = read_inputs(signature, args.input, inputs)
+    flatten_inputs(signature, values)  # inputs that do not fit are an error before anything is loaded
     with show_progress(f"running {args.model}") as progress, bounded(timeout=args.timeout):
         session = tfport.Session(
             model,
@@ -103,16 +104,15 @@ def run(args: argparse.Namespace) -> int:
             gpu=gpu_options(args),
             cache=args.cache,
         )
-        fetches = [name for spec in signature.outputs.values() for name in spec.tensors]
+        call = signature_call(signature, session.run)
         seconds = []
         repeats = args.repeat or 1
         for done in range(repeats):
             if repeats > 1:
                 progress(ProgressStep(f"run {done + 1} of {repeats}", done, repeats))
             started = time.perf_counter()
-            arrays = session.run(fetches, feeds)
+            outputs = call(**values)
             seconds.append(time.perf_counter() - started)
-        outputs = pack_outputs(signature, arrays)
     print_outputs(args, signature.name, outputs, seconds)
     return 0
 

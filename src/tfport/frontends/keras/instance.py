@@ -89,7 +89,7 @@ class OwnedWeight:
     """Its name inside the layer."""
 
 
-@dataclass
+@dataclass(repr=False)
 class KerasModel(Model):
     """A model read from a Keras file: its graph, and the layers that the graph was built from."""
 
