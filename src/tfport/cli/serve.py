@@ -23,7 +23,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from tfport.serve.flags import add_flags
 
     parser.add_argument(
-        "model", metavar="MODEL", nargs="?", help="a SavedModel, or a folder of numbered versions"
+        "model",
+        metavar="MODEL",
+        nargs="?",
+        help="a SavedModel, a Keras or TensorFlow Lite file, or a folder of numbered versions",
     )
     add_flags(parser)
     parser.set_defaults(run=run)

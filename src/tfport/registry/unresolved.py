@@ -30,7 +30,7 @@ class Question(Enum):
     DEFAULT_ATTR = "are all attributes with a default present?"
     KERNEL_LIMIT = "does the kernel support these attributes?"
     KERNEL_LIMIT_WITHOUT_ONEDNN = "does the kernel support these attributes on every CPU?"
-    KERNEL_ANSWER = "does the kernel answer as in later releases?"
+    KERNEL_ANSWER = "does the kernel give the same results as in later releases?"
     LOWERING = "can it be lowered to TF1 loops and branches?"
     ONLY_XLA = "is there a kernel other than XLA's?"
     CALL_DEVICE = "is there a kernel for the device of the call?"

@@ -26,6 +26,7 @@ from tfport.reports.layout import ReportPart, Text
 from tfport.words import count, printable
 
 VERSION = 1
+WORDS = {ALIKE: "outputs agree", DIFFERS: "outputs differ", NOT_COMPARED: NOT_COMPARED}
 STYLES = {ALIKE: "bold green", DIFFERS: "bold red", NOT_COMPARED: "bold yellow"}
 MOST_OUTPUTS = 20
 MOST_CAVEATS = 12
@@ -129,7 +130,8 @@ def heading(comparison: AnswerComparison) -> str:
     other = comparison.reference not in ("", comparison.runner)
     beside = f", the original on {comparison.reference}" if other else ""
     runs = f", {comparison.runs} runs" if comparison.runs > 1 else ""
-    return f"{comparison.runner}{beside}: {comparison.verdict}, {count(comparison.answered, 'input')}{runs}"
+    verdict = WORDS[comparison.verdict]
+    return f"{comparison.runner}{beside}: {verdict}, {count(comparison.answered, 'input')}{runs}"
 
 
 def rows_of(comparison: AnswerComparison) -> Iterator[tuple[str, ...]]:

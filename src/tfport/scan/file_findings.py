@@ -92,7 +92,7 @@ class TwoFormats(FileRisk):
 
 @finding("TFP925", "archive-path", ERROR, noticed=RISK)
 class ArchivePath(FileRisk):
-    """{subject} has the member `{detail}`, which is unpacked outside of the folder
+    """{subject} has the member `{detail}`, which would be unpacked outside the folder
 
     ## Cause
     A name with `..`, a leading slash or a drive letter leads to another folder, where unpacking

@@ -60,7 +60,7 @@ class WritesFiles(GraphRisk):
     """op `{op}` writes {target_text} {moment}
 
     ## Cause
-    The op creates or overwrites files with the rights of the process that runs the model. A
+    The op creates or overwrites files with the permissions of the process that runs the model. A
     model for inference has no reason to do so: only saving a checkpoint and writing summaries
     during training do.
     ## Fix

@@ -16,7 +16,7 @@ from tfport.startup.dataclass import dataclass
 
 TRUE, FALSE = ("true", "t", "1", "yes"), ("false", "f", "0", "no")
 NO_TENSORFLOW = "tfport does not use a TensorFlow session"
-NO_INTERPRETERS = "a TensorFlow Lite model runs as any other"
+NO_INTERPRETERS = "a TensorFlow Lite model runs like any other"
 NO_ACCELERATOR = "tfport neither compiles with XLA nor uses TPUs; see --device and --precision"
 PRECISIONS = ("tf32", "float32", "float16", "bfloat16")
 
@@ -83,11 +83,11 @@ FLAGS = (
     _supported("enable_serialization_as_tensor_content", bool, False, "return tensors as tensor_content"),
     _supported("version", bool, False, "print the version and exit"),
     *_ignored("rest_api_num_threads grpc_max_threads", int, "one event loop handles all connections"),
-    *_ignored("flush_filesystem_caches", bool, "model files are memory-mapped; the system manages the cache"),
+    *_ignored("flush_filesystem_caches", bool, "the system manages the cache of model files"),
     *_ignored("platform_config_file thread_pool_factory_config_file", str, NO_TENSORFLOW),
     *_ignored("use_alts_credentials", bool, "ALTS works only at Google; use --ssl_config_file"),
     _supported("per_process_gpu_memory_fraction", float, 0.0,
-               "part of the memory of a GPU that the models may use together; 0 means no limit"),
+               "fraction of a GPU's memory that all models together may use; 0 means no limit"),
     _supported("tensorflow_session_config_file", str, "",
                "file with a ConfigProto text proto: its GPU options and numbers of threads are used"),
     *_ignored("mixed_precision", str, NO_ACCELERATOR),
@@ -111,7 +111,7 @@ OURS = (
                "plain HTTP port for health checks and metrics only; 0 disables it, -1 picks a free port"),
     _supported("model_config_reload_roots", str, "",
                "comma-separated folders or URLs that may contain the paths of HandleReloadConfigRequest; by "
-               "default those that contain the base paths of the start"),
+               "default those that contain the base paths the server started with"),
     _supported("auth_token_file", str, "",
                "file with the bearer tokens that clients must send, one per line"),
     _supported("library", str, "", "comma-separated custom-op libraries built with `tfport lib build`"),
@@ -119,7 +119,7 @@ OURS = (
     _supported("engine", str, "onnxruntime",
                f"inference engine: {listed_engines()}", ENGINES),
     _supported("cache", bool, False,
-               "keep prepared models in the folder for caches, for a faster second start"),
+               "cache prepared models, so that the next start is faster"),
     _supported("device", str, "cpu",
                "where models compute: cpu, cuda, cuda:N, tensorrt, auto, or cuda:0,cuda:1 for replicas"),
     _supported("precision", str, "tf32", "on a GPU: tf32, float32, float16 or bfloat16", PRECISIONS),
@@ -131,23 +131,24 @@ OURS = (
     _supported("serve_runnable_signatures", bool, False,
                "serve a model if some of its signatures can run; by default all of them must"),
     _supported("max_concurrent_runs", int, 0,
-               "runs of one version that may be in progress; 0 means as many as there are parallel calls"),
-    _supported("max_run_seconds", int, 0, "seconds that a request may compute; 0 means no limit"),
+               "how many runs of one version may be in progress; 0 means as many as there are parallel "
+               "calls"),
+    _supported("max_run_seconds", int, 0, "seconds that a request may take to compute; 0 means no limit"),
     _supported("max_request_memory_bytes", int, 0,
                "memory for the tensors that a request computes; 0 means no limit"),
-    _supported("max_loop_iterations", int, 0, "iterations of each loop of a model; 0 means no limit"),
+    _supported("max_loop_iterations", int, 0, "iterations of each loop in a model; 0 means no limit"),
     _supported("load_timeout_seconds", int, 600,
                "seconds for initializing a version, and for each warm-up request; 0 means no limit"),
     _supported("ready_when", str, LOADED,
-               "models that must be available for a ready server: loaded (those it started with or loaded "
-               "later), any or all", READY_WHEN),
+               "models that must be available for the server to be ready: loaded (those it started with or "
+               "loaded later), any or all", READY_WHEN),
     _supported("drain_seconds", int, 30, "seconds that calls in progress may take after SIGTERM"),
 )  # fmt: skip
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """Add every flag; one that was not passed is None, to distinguish it from its default."""
-    for title, flags in (("flags of tensorflow_model_server", FLAGS), ("flags of tfport", OURS)):
+    for title, flags in (("tensorflow_model_server's flags", FLAGS), ("tfport's own flags", OURS)):
         group = parser.add_argument_group(title)
         for flag in flags:
             _add(group, flag)

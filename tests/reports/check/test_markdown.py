@@ -18,7 +18,7 @@ TWO = """\
 - in `export/1`: `y = BatchMatMulV2(a, a) {T=float32, adj_x=false, adj_y=false}`
 - 2 nodes: y, y\\_1
 - stops serving\\_default
-- cause: registered since 1.14.0; tensorflow 1.11.0 to 1.13.2 has only BatchMatMul
+- cause: registered since 1.14.0; only BatchMatMul in tensorflow 1.11.0 to 1.13.2
 - TensorFlow says: `Op type not registered 'BatchMatMulV2' in binary running on HOST. …`
 
 </details>

@@ -28,7 +28,7 @@ def test_a_finding_on_several_targets_is_grouped():
     on = [target(version) for version in ("1.11.0", "1.12.3", "1.13.2")]
     (group,) = grouped_findings(report(*(fails(t, unregistered(t)) for t in on), runs(target("1.14.0"))))
     assert group.message == "op `BatchMatMulV2` is not registered in tensorflow 1.11.0 to 1.13.2"
-    assert group.cause == "registered since 1.14.0; tensorflow 1.11.0 to 1.13.2 has only BatchMatMul"
+    assert group.cause == "registered since 1.14.0; only BatchMatMul in tensorflow 1.11.0 to 1.13.2"
     assert group.stages() == {"load": ["python", "serving"]}
 
 

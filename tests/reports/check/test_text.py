@@ -20,7 +20,7 @@ examples/attention  TensorFlow 2.21.0, GraphDef 2474
 error[TFP101]: op `BatchMatMulV2` is not registered in tensorflow 1.13.2
   --> serving_default: MatMul = BatchMatMulV2(GatherV2, query/read) {T=float32}
       5 nodes: MatMul, MatMul_1, MatMul_2, MatMul_4, …
-  cause: registered since 1.14.0; tensorflow 1.13.2 has only BatchMatMul
+  cause: registered since 1.14.0; only BatchMatMul in tensorflow 1.13.2
   says:  Op type not registered 'BatchMatMulV2' in binary running on HOST. …
   fix:   use tensorflow==1.14.0, the nearest release that runs the model
   fix:   `tfport fix MODEL --for tensorflow==1.13.2 -o OUT` tries to rewrite it"""

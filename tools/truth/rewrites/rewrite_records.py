@@ -99,7 +99,7 @@ def repeated(entries: list[Entry]) -> str:
     counted = sorted(Counter(e["runs"] for _, _, e in entries if e["runs"]).items(), reverse=True)
     runs = [f"{pairs} pairs were run {times(often)}" for often, pairs in counted]
     emulated = sum(e["emulated"] for _, _, e in entries)
-    machines = f" Of these, {emulated} ran in an emulator of x86-64." if emulated else ""
+    machines = f" Of these, {emulated} ran in an x86-64 emulator." if emulated else ""
     return f"{', '.join(runs) or 'Nothing was run'}.{machines}"
 
 

@@ -80,8 +80,8 @@ class IgnoredAttribute(Finding):
     """op `{op}` has no attribute `{attr}` in {target}, which ignores its value {value}
 
     ## Cause
-    The model was written by a release whose op has one more attribute, with a value that
-    differs from what the older op does. From 2.5 on, TensorFlow loads such a model and runs it
+    The release that wrote the model has an additional attribute in this op, and its value asks for
+    something that the older op does not do. From 2.5 on, TensorFlow loads such a model and runs it
     without the attribute: outputs may differ without any message.
     ## Fix
     Use a release whose op has the attribute, or export the model without it.

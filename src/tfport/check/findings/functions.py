@@ -37,7 +37,7 @@ class MissingFunction(Finding):
     """function `{called}` is called but is not in the model
 
     ## Cause
-    The graph was cut out of a larger one without its function library, or edited.
+    The graph was extracted from a larger one without its function library, or edited by hand.
     ## Fix
     Export the model again; a frozen graph keeps its functions in `library`.
     ## Example
@@ -72,7 +72,7 @@ class CallTypeMismatch(Finding):
 
 @finding("TFP107", "function-named-as-op", noticed=FUNCTION_NAMES)
 class FunctionNamedAsOp(Finding):
-    """function `{called}` has the name of an op of {target}
+    """function `{called}` has the same name as an op of {target}
 
     ## Cause
     The model defines a function whose name is also the name of an op, or became one in a later
@@ -110,12 +110,12 @@ class RecursiveFunction(Finding):
 
 @finding("TFP109", "generic-function", noticed=GENERIC_FUNCTIONS)
 class GenericFunction(Finding):
-    """function `{called}` has arguments whose types its calls decide, which Python cannot load
+    """function `{called}` has argument types that depend on its callers, which Python cannot load
 
     ## Cause
     The function was not written by Python's TensorFlow; C++ runs it.
     ## Fix
-    Give the arguments of the function fixed types.
+    Give the function's arguments fixed types.
     ## Example
         tfport check tests/truth/models/generic_function --on tensorflow==2.8.4 --loader python
     """
@@ -153,8 +153,8 @@ class AbortsLoweringLoop(Finding):
 
     ## Cause
     The attribute `_lower_using_switch_merge`, which TensorFlow 2 writes, asks for the loop to be
-    lowered. In a function that a `PartitionedCall` runs, 1.12 does not find the functions of the
-    loop and ends the process ("lower_while_op.cc: Check failed: fdef != nullptr").
+    lowered. In a function that a `PartitionedCall` runs, 1.12 does not find the loop's functions
+    and aborts the process ("lower_while_op.cc: Check failed: fdef != nullptr").
     ## Fix
     `tfport fix` removes the attribute: the loop then calls its functions. Or use 1.13 or later.
     ## Example

@@ -52,8 +52,8 @@ class InputOfWrongType(Finding):
     """input {index} of op `{op}` is {actual}; {target} expects {wanted}
 
     ## Cause
-    The input's type is not the one that the op declares: it is another data type, a resource where
-    the op needs a TF1 variable (a reference), or the reverse.
+    The input has another type than the op declares: a different data type, a resource where the op
+    needs a TF1 variable (a reference), or the reverse.
     ## Fix
     Export the model again; one op cannot use both TF1 and TF2 variables.
     ## Example

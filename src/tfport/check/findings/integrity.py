@@ -62,8 +62,8 @@ class Cycle(Finding):
     """node `{node}` needs its own output
 
     ## Cause
-    The graph has a cycle without `NextIteration`, the only edge by which a TF1 loop may
-    lead back. The graph was edited.
+    The graph has a cycle without `NextIteration`, the only op through which a TF1 loop may go back.
+    The graph was edited.
     ## Fix
     Export the model again.
     ## Example

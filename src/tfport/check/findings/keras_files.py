@@ -330,8 +330,8 @@ class KerasChangedMeaning(KerasFileFinding):
     The release accepts the configuration but gives it a different meaning than the release that
     saved the file, without an error or a warning.
     ## Fix
-    Rewrite the file with `tfport fix`, which writes out what was meant, or use a release
-    that computes the same.
+    Rewrite the file with `tfport fix`, which writes out what was meant, or use a release that gives
+    the same result.
     ## Example
         tfport check tests/check/keras/files/hard_sigmoid.h5 --on keras==3.15.1
     """

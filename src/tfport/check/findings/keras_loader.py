@@ -25,7 +25,7 @@ DEFAULT = "serving_default"
 
 @finding("TFP051", "keras-reads-no-saved-model", noticed=KERAS)
 class KerasReadsNoSavedModel(Finding):
-    """`load_model` of {keras} does not read SavedModels
+    """`load_model` in {keras} does not read SavedModels
 
     ## Cause
     From 2.16 on TensorFlow contains Keras 3, which reads `.keras` and `.h5` files only;
@@ -114,7 +114,7 @@ class LayersInMetadataFile(Finding):
 
 @finding("TFP054", "newer-keras", noticed=KERAS)
 class NewerKeras(Finding):
-    """the layers were saved by the Keras of TensorFlow {saved}, newer than that of {target}
+    """TensorFlow {saved}'s Keras saved the layers; it is newer than the Keras in {target}
 
     ## Cause
     Keras restores layers and optimizers from their settings. An older release does not know

@@ -152,9 +152,9 @@ class UnsupportedByKernel(Finding):
     attributes. Most often the graph was made for a GPU, with channels first. The kernel of
     XlaCallModule, which contains a JAX program, reads only some versions of such programs.
     ## Fix
-    Export the model with channels last (`data_format="NHWC"`), or use a release that
-    supports it: from 2.9 on, most such kernels run on the CPU. `tfport fix --for TARGET` writes
-    other nodes that compute the same, even for the program in an XlaCallModule.
+    Export the model with channels last (`data_format="NHWC"`), or use a release whose kernel
+    supports channels first: from 2.9 on, most do on the CPU. `tfport fix --for TARGET` writes other
+    nodes that compute the same result, even for the program in an XlaCallModule.
     ## Example
         x = Placeholder() {dtype=float32, shape=(1, 2, 4, 4)}
         f = Placeholder() {dtype=float32, shape=(1, 1, 2, 2)}
@@ -195,7 +195,7 @@ class UnsupportedByKernel(Finding):
     noticed={Question.KERNEL_ANSWER: KERNEL_LIMITS},
 )
 class OtherAnswer(Finding):
-    """the CPU kernel of op `{op}` in {target} gives different results than in later releases: {about}
+    """the CPU kernel of op `{op}` in {target} gives different results from later releases: {about}
 
     ## Cause
     The kernel is registered and runs, but its results differ from those of later releases, for

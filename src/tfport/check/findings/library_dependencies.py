@@ -28,10 +28,10 @@ class MissingLibrary(Finding):
     """{file}: `{library}`, which {chain} needs, is not found
 
     ## Cause
-    A library names the libraries that it needs, and the dynamic loader searches each: in
-    the RPATH of the libraries that need it, in LD_LIBRARY_PATH, in its RUNPATH, in the
-    cache that `ldconfig` writes, and in the system folders. `$ORIGIN` is the folder of the
-    library that has the RUNPATH. A RUNPATH, unlike an RPATH, does not apply to the
+    A library names the libraries that it needs, and the dynamic loader searches for each: in the
+    RPATH of the libraries that need it, in LD_LIBRARY_PATH, in the RUNPATH of the library that
+    names it, in the cache that `ldconfig` writes, and in the system folders. `$ORIGIN` is the
+    folder of the library that has the RUNPATH. A RUNPATH, unlike an RPATH, does not apply to the
     libraries that those need in turn.
     ## Fix
     Install the package that has it, or add its folder with `-Wl,-rpath,'$ORIGIN/…'` when you link,
@@ -136,7 +136,7 @@ class SystemTooOld(Finding):
     ## Cause
     A library compiled on a newer system uses functions from its C or C++ library that an older one
     does not have. GLIBC belongs to the system; GLIBCXX and CXXABI belong to `libstdc++`, and conda
-    or a compiler may install another.
+    or a compiler may install another copy.
     ## Fix
     Build it on a system as old as the oldest that must load it: manylinux images are made
     for that. Or load it in a newer image.
@@ -261,8 +261,8 @@ class DeclaredForOther(Finding):
 
     ## Cause
     All symbols may exist while the classes behind them have a different memory layout. Then the
-    library loads, but the process ends when the library registers its ops or runs one. The package
-    declares which release it was built for.
+    library loads, but the process crashes when the library registers its ops or runs one. The
+    package declares which release it was built for.
     ## Fix
     Use the release that the package requires, or the version of the package for this one.
     ## Example
@@ -283,8 +283,8 @@ class UnknownLayout(Finding):
 
     ## Cause
     Both have all its symbols, but the class that registers ops (`OpDefBuilder`) has a different
-    size in each: a library built for one ends the other's process when it registers its ops. This
-    was recorded from real binaries of 2.6 and 2.7, so the verdict is `unknown`.
+    size in each: a library built for one crashes the other when it registers its ops. This was
+    recorded from real binaries of 2.6 and 2.7, so the verdict is `unknown`.
     ## Fix
     Compile it against the TensorFlow that loads it; for a package, see which release it
     requires.

@@ -39,7 +39,7 @@ class TruncatedLibrary(Finding):
 
     ## Cause
     The file is shorter than its header says, because of an incomplete copy or download, a full
-    disk, or a build that was still writing. The loader maps the missing part, and the system ends
+    disk, or a build that was still writing. The loader maps the missing part, and the system kills
     the process (`Bus error`) when something reads it; if the headers are incomplete, the loader
     reports an error.
     ## Fix
@@ -152,8 +152,8 @@ class DamagedLibrary(Finding):
     """{file}: damaged: {what}
 
     ## Cause
-    Its header or its tables are inconsistent. The loader reports an error, or the process
-    ends when it reads them.
+    Its header or its tables are inconsistent. The loader reports an error, or the process crashes
+    while it reads them.
     ## Fix
     Copy or build it again. Tools that rewrite libraries (strip, patchelf, a packer) can
     cause this.

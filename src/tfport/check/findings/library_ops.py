@@ -13,7 +13,7 @@ class OpAlreadyRegistered(Finding):
     ## Cause
     Two libraries register an op with the same name. `tf.load_op_library` reports nothing: the
     existing op stays, and the module that it returns has no function for the new one. A plain
-    `dlopen`, for example when a program links the library, ends the process.
+    `dlopen`, for example when a program links the library, aborts the process.
     ## Fix
     Give the op a unique name, with a prefix such as `Acme>MatMul`.
     ## Example
@@ -133,7 +133,7 @@ class InvalidRegistration(Finding):
     be a TensorFlow type or an attribute of the op. Otherwise TensorFlow rejects the whole library
     when it is loaded.
     ## Fix
-    Correct the `REGISTER_OP`: TensorFlow's message names the wrong part.
+    Correct the `REGISTER_OP`: TensorFlow's message says which part is wrong.
     ## Example
         tfport lib tests/libraries/ill_named/op.so --on tensorflow==2.21.0
     """

@@ -41,11 +41,10 @@ class OtherTensorFlow(SymbolFinding):
     """{file}: needs {symbols} that {target} does not have
 
     ## Cause
-    TensorFlow's C++ API is not stable between releases: functions gain and lose arguments,
-    move between namespaces, and contain the version of Abseil in their names. A library
-    loads in the releases that export every symbol it needs. Some names also depend on the C++
-    standard: code compiled as C++17 needs functions with a `std::string_view`, but releases
-    compiled as C++14 have Abseil's.
+    TensorFlow's C++ API is not stable between releases: functions gain and lose arguments, move
+    between namespaces, and have Abseil's version in their names. A library loads in the releases
+    that export every symbol it needs. Some names also depend on the C++ standard: code compiled as
+    C++17 needs functions with a `std::string_view`, but releases compiled as C++14 have Abseil's.
     ## Fix
     Use one of those releases, or build it again against the release that loads it, with the flags
     of `tf.sysconfig.get_compile_flags()` and `get_link_flags()`.
@@ -96,7 +95,7 @@ class OtherCxxAbi(SymbolFinding):
 
 @finding("TFP422", "not-linked-to-tensorflow", noticed=DLOPEN)
 class NotLinked(SymbolFinding):
-    """{file}: not linked to TensorFlow, of which it needs {symbols}
+    """{file}: not linked to TensorFlow, although it needs {symbols} from it
 
     ## Cause
     From 1.4 to 2.19, TensorFlow's libraries are loaded, but their symbols are not global: a library
@@ -147,10 +146,10 @@ class NewerTensorFlow(SymbolFinding):
     """{file}: needs {symbols} of TensorFlow that no recorded release has
 
     ## Cause
-    The library was built for a TensorFlow that is newer than every recorded release, such
-    as `tf-nightly`, or for a build that is not recorded. The version of Abseil, which is in
-    the names of symbols, often shows it: each release has its own. Or, if the library has its own
-    code in the namespace `tensorflow`, the object file that defines it may not have been linked in.
+    The library was built for a TensorFlow that is newer than every recorded release, such as
+    `tf-nightly`, or for a build that is not recorded. Abseil's version, which is part of the
+    symbols' names, often shows which: each release has its own. Or, if the library has its own code
+    in the namespace `tensorflow`, the object file that defines it may not have been linked in.
     ## Fix
     Use the TensorFlow that it was built for, or build it again against the one that loads it. For
     the library's own code, link the object file; with `-Wl,--no-undefined`, the linker reports what

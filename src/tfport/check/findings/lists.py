@@ -23,14 +23,14 @@ SAME_LIST = PASSING.union(ENTERS, MERGES, ALL_SWITCHES, NEXTS, ["IdentityN"])
 
 @finding("TFP213", "empty-list-cannot-grow", noticed=KERNEL_LIMITS)
 class EmptyListCannotGrow(Finding):
-    """node `{node}` sets an element of an empty list, but {target} does not make the list longer
+    """node `{node}` sets an element of an empty list, but {target} does not extend the list
 
     ## Cause
     A `tf.TensorArray(size=0, dynamic_size=True)` grows when it is written to. TensorFlow 2.13
     and newer save this as an attribute of the op (`resize_if_index_out_of_bounds`); 2.5 to 2.12
     ignore the attribute and refuse the first element; older releases refuse the attribute.
     ## Fix
-    `tfport fix` makes the list longer before the element is set (TensorListResize). Or give the
+    `tfport fix` extends the list before the element is set (TensorListResize). Or give the
     TensorArray its size, or use 2.13 or newer.
     ## Example
         n = Const() {dtype=int32, value=int32()[0]}

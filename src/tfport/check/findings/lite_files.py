@@ -127,8 +127,8 @@ class LiteFlexNotLinked(LiteFileFinding):
     delegate, which contains TensorFlow's kernels: the `tensorflow` wheels up to 2.18 have
     it; tflite-runtime, ai-edge-litert and newer wheels do not.
     ## Fix
-    Use a runtime with the delegate (on Android, `org.tensorflow:tensorflow-lite-select-tf-ops`),
-    or replace the op: `tfport fix` does that if a builtin op computes the same.
+    Use a runtime with the delegate (on Android, `org.tensorflow:tensorflow-lite-select-tf-ops`), or
+    replace the op: `tfport fix` does that if a builtin op gives the same result.
     ## Example
         tfport check tests/check/lite/files/flex.tflite --on tflite-runtime==2.14.0
     """

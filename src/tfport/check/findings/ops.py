@@ -59,7 +59,7 @@ class UnregisteredOp(Finding):
     def cause(self) -> str:
         if self.reduced:
             return f"the reduced build excludes it; {self.on.build and self.on.build.name} registers it"
-        only = f"; {self.target} has only {self.instead}" if self.instead else ""
+        only = f"; only {self.instead} in {self.target}" if self.instead else ""
         return f"registered {self.released}{only}"
 
     def says(self) -> str:

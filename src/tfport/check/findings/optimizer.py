@@ -22,9 +22,9 @@ class WaitsForCancelledTranspose(Finding):
     """node `{node}` waits for `{transpose}`, which the optimizer of {target} removes
 
     ## Cause
-    TensorFlow 1.4's optimizer removes two transposes that cancel each other out. If a node
-    waits for the second one through a control input, the optimizer replaces this control input with
-    a data input, although the op has none. TensorFlow then reads uninitialized memory: many runs
+    TensorFlow 1.4's optimizer removes two transposes that cancel each other out. If a node waits
+    for the second one through a control input, the optimizer replaces this control input with a
+    data input, although the op takes none. TensorFlow then reads uninitialized memory: many runs
     crash, and the others run without optimization. 1.5 and later keep the control input.
     ## Fix
     `tfport fix` makes the node wait for an Identity of the transpose, which the optimizer keeps. Or
@@ -78,9 +78,9 @@ class DefaultNotStatedInFunction(Finding):
 
     ## Cause
     TensorFlow leaves out attributes that have their default value when it saves a model. The
-    sessions of 1.9 to 1.12 optimize functions before they add the defaults, and the optimizer
-    reads the masks of `StridedSlice` without checking whether they are there: the process ends
-    ("CHECK failed: it != end(): key not found: new_axis_mask"). 1.13 adds the defaults first.
+    sessions of 1.9 to 1.12 optimize functions before they add the defaults, and the optimizer reads
+    `StridedSlice`'s masks without checking whether they are there, and the process aborts ("CHECK
+    failed: it != end(): key not found: new_axis_mask"). 1.13 adds the defaults first.
     ## Fix
     `tfport fix` states the attributes. Or disable `constant_folding` in the session's
     `rewrite_options`, or use 1.13 or later.
@@ -110,9 +110,9 @@ class ScatterNotOptimizedInFunction(Finding):
     """the optimizer of {target} crashes on op `{op}` in a function
 
     ## Cause
-    The sessions of 1.9 to 1.12 optimize functions without the shapes of their variables. The
-    op's shape function reads its variable's shape without checking whether it has one: the process
-    ends (SIGSEGV). In the main graph the op runs, and 1.13 checks first.
+    The sessions of 1.9 to 1.12 optimize functions without the shapes of their variables. The op's
+    shape function reads its variable's shape without checking whether it has one, and the process
+    crashes (SIGSEGV). In the main graph the op runs, and 1.13 checks first.
     ## Fix
     `tfport fix` writes a model without functions. Or use 1.13 or later.
     ## Example

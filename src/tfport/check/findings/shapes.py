@@ -82,9 +82,9 @@ class UndecidedOutputShapes(Finding):
     """`_output_shapes` of node `{node}` says {stated} for output {output}; {target} may infer another shape
 
     ## Cause
-    Importing the graph infers the shapes again and refuses a contradiction. The shapes in the
-    file were inferred from inputs that are different now: a node before this one was added or
-    changed after the file was written. Only TensorFlow knows which shape the op has now.
+    Importing the graph infers the shapes again and refuses a contradiction. The shapes in the file
+    were inferred from inputs that have changed since: a node before this one was added or edited
+    later. Only TensorFlow knows which shape it infers now.
     ## Fix
     Delete `_output_shapes` from all nodes; nothing needs it.
     ## Example

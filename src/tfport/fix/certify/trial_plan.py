@@ -112,9 +112,7 @@ class TrialPlan:
         if sizes.too_small:
             self.left_out.append(f"{builder.signature.name}: {sizes.words()}")
         if few:
-            self.left_out.append(
-                f"{builder.signature.name}: other values, as both models are the same program"
-            )
+            self.left_out.append(f"{builder.signature.name}: more values (both models are the same program)")
             return
         taken = taken or [sizing for sizing in sizes.usual if sizing not in sizes.too_small]
         for profile in builder.profiles() if builder.signature.inputs and taken else ():

@@ -133,7 +133,7 @@ class KerasRewrite:
         nodes = [(layer, option) for option in dropped for layer in writer.dropped[option]]
         changed("without options", f"{says}{', '.join(dropped)}.", nodes)
         for classes, layers in writer.replaced.items():
-            says = f"Layers are replaced with others that compute the same: {classes}."
+            says = f"Layers are replaced with equivalent ones: {classes}."
             changed(f"replaced {classes}", says, [(layer, classes) for layer in layers], ROUNDING)
         why = f"hard_sigmoid is a different function in {name}:"
         nodes = [(layer, HARD_SIGMOID) for layer in renamed.values()]

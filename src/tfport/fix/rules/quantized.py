@@ -10,7 +10,7 @@ from tfport.graph.graph import Node
 
 @rule("QuantizeAndDequantizeV4", keeps=EXACT)
 def with_another_gradient(op: RuleBuilder, n: Node) -> Replacement:
-    """QuantizeAndDequantizeV2 computes the same; only its gradient differs."""
+    """QuantizeAndDequantizeV2 gives the same result; only its gradient differs."""
     return op.QuantizeAndDequantizeV2(*n.inputs, **n.attrs)
 
 

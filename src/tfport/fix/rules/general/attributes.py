@@ -41,7 +41,7 @@ SUCCESSORS = {
 
 @rule(ANY, keeps=EXACT)
 def without_attributes_that_change_nothing(op: RuleBuilder, n: Node) -> Replacement:
-    """Attributes that the target's op does not have are dropped, as their values change nothing."""
+    """Attributes that the target's op lacks are dropped, because their values change nothing."""
     return _without(op, n, lambda name: _changes_nothing(op, n, name))
 
 

@@ -13,7 +13,7 @@ from tfport.graph.graph import Node, Value
 
 @rule("BatchMatMulV3", keeps=EXACT)
 def with_one_type(op: RuleBuilder, n: Node) -> Replacement:
-    """BatchMatMulV2 computes the same if both factors and the product have the same dtype."""
+    """BatchMatMulV2 gives the same result if both factors and the product have the same dtype."""
     if not n.attrs["Ta"] == n.attrs["Tb"] == n.attrs["Tout"]:
         return refuse("the factors and the product have different dtypes")
     return op.BatchMatMulV2(*n.inputs, **_flags(n))
@@ -55,7 +55,7 @@ def _batch(op: RuleBuilder, value: Value) -> Dims | None:
 
 @rule("BatchMatMul", keeps=EXACT)
 def as_batch_matmul_v2(op: RuleBuilder, n: Node) -> Replacement:
-    """BatchMatMulV2 computes the same for batches of the same shape."""
+    """BatchMatMulV2 gives the same result for batches of the same shape."""
     return op.BatchMatMulV2(*n.inputs, **_flags(n))
 
 

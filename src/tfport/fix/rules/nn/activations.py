@@ -101,13 +101,13 @@ def _below_largest(op: RuleBuilder, x: Value) -> Any:
 
 @rule("BiasAddV1", keeps=EXACT)
 def as_bias_add(op: RuleBuilder, n: Node) -> Replacement:
-    """BiasAdd computes the same; BiasAddV1 supports channels last only."""
+    """BiasAdd gives the same result; BiasAddV1 supports channels last only."""
     return op.BiasAdd(*n.inputs, data_format="NHWC")
 
 
 @rule("BiasAdd", keeps=EXACT)
 def as_first_bias_add(op: RuleBuilder, n: Node) -> Replacement:
-    """BiasAddV1 computes the same for channels last."""
+    """BiasAddV1 gives the same result for channels last."""
     if n.attrs["data_format"] != "NHWC":
         return refuse(f"its data_format is {n.attrs['data_format']}")
     return op.BiasAddV1(*n.inputs)

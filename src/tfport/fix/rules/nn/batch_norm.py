@@ -26,7 +26,7 @@ def without_reserve_space(op: RuleBuilder, n: Node) -> Replacement:
 
 @rule("FusedBatchNormV2", keeps=EXACT)
 def as_first_batch_norm(op: RuleBuilder, n: Node) -> Replacement:
-    """FusedBatchNorm computes the same in float32."""
+    """FusedBatchNorm gives the same result in float32."""
     if n.attrs["T"] != FLOAT32:
         return refuse(f"FusedBatchNorm does not support {n.attrs['T']}")
     return _with_statistics(n, op.FusedBatchNorm(*_used_inputs(op, n), **attrs_without(n, "U")))
@@ -177,7 +177,7 @@ def gradient_without_reserve_space(op: RuleBuilder, n: Node) -> Replacement:
 
 @rule("FusedBatchNormGradV2", keeps=EXACT)
 def as_first_gradient(op: RuleBuilder, n: Node) -> Replacement:
-    """FusedBatchNormGrad computes the same in float32."""
+    """FusedBatchNormGrad gives the same result in float32."""
     if n.attrs["T"] != FLOAT32:
         return refuse(f"FusedBatchNormGrad does not support {n.attrs['T']}")
     return op.FusedBatchNormGrad(*n.inputs, **attrs_without(n, "U"))

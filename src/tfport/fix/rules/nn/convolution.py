@@ -113,7 +113,7 @@ def group_by_group(op: RuleBuilder, n: Node) -> Replacement:
 
 @rule("Conv2D", keeps=ROUNDING)
 def channel_by_channel(op: RuleBuilder, n: Node) -> Replacement:
-    """If each channel is a group, DepthwiseConv2dNative computes the same."""
+    """If each channel is a group, DepthwiseConv2dNative gives the same result."""
     groups = _groups(op, n)
     rows, columns, depth, channels = filter_sizes(op, n)
     if groups <= 1 or depth != 1:
