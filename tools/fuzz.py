@@ -170,6 +170,7 @@ TARGETS: dict[str, tuple[Callable[[bytes], None], Callable[[], list[bytes]]]] = 
     "keras": (fuzz_keras.read_model, fuzz_keras.keras_files),
     "keras-graph": (inspect_file, fuzz_keras.keras_files),
     "lite": (fuzz_lite.load_lite_model, fuzz_lite.lite_files),
+    "lite-run": (fuzz_lite.run_in_litert, fuzz_lite.lite_files),
     "flexbuffer": (fuzz_lite.read_flexbuffer, fuzz_lite.flexbuffers),
     "forest": (fuzz_forests.read_forest_file, fuzz_forests.forest_files),
     "scan": (fuzz_scan.scan_file, fuzz_scan.hostile_files),

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import importlib
+import math
 import sys
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).parent.parent))
 
+import numpy as np
 from tests.formats.lite.test_flexbuffer import WRITTEN
 
 import tfport
 from tfport.formats.lite.flexbuffer import decode_flexbuffer
+from tfport.runtime.engines.engine import LiteFiles
+from tfport.runtime.engines.litert.whole_file import whole_file
 
 ROOT = Path(__file__).parent.parent
+MOST_ELEMENTS = 10**6
 
 
 def lite_files() -> list[bytes]:
@@ -33,6 +38,20 @@ def load_lite_model(data: bytes) -> None:
     for node in model.graph:
         if node.op == "Const":
             node.attrs["value"].numpy()
+
+
+def run_in_litert(data: bytes) -> None:
+    """Load a file; if the default engine would hand it to LiteRT, run it there with ones."""
+    model = tfport.load(data)
+    if whole_file(model, 1, LiteFiles.ROBUST) is None:
+        return
+    session = tfport.Session(model, threads=1)
+    for name, signature in model.signatures.items():
+        shapes = {key: [size or 1 for size in spec.shape.dims] for key, spec in signature.inputs.items()}
+        if sum(math.prod(shape) for shape in shapes.values()) < MOST_ELEMENTS:
+            session.signature(name)(
+                **{key: np.ones(shapes[key], spec.dtype.numpy) for key, spec in signature.inputs.items()}
+            )
 
 
 def flexbuffers() -> list[bytes]:

@@ -1,6 +1,8 @@
 """The names by which users choose an engine."""
 
-ENGINES = ("onnxruntime", "openvino", "openvino-bfloat16", "litert", "auto", "none")
+USUAL = "default"
+"""ONNX Runtime, and LiteRT for `.tflite` files that nobody changed, if it is installed."""
+ENGINES = (USUAL, "onnxruntime", "openvino", "openvino-bfloat16", "litert", "auto", "none")
 
 
 def listed_engines() -> str:

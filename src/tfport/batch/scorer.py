@@ -33,6 +33,7 @@ from tfport.batch.input_columns import (
 from tfport.batch.output_columns import OutputColumn
 from tfport.batch.remote_session import RemoteSession
 from tfport.batch.scoring_options import COLLECT, ERROR_COLUMN, FAIL, RowFailed, ScoringOptions
+from tfport.engine_names import USUAL
 from tfport.errors import Error, ResourceExhausted, RunFailed
 from tfport.formats.find import ModelSource, find_model
 from tfport.frontends.load import load_any_model
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
 
 Pieces = dict[str, list[tuple["NDArray[np.int64]", "NDArray[Any]"]]]
 DEFAULTS = ScoringOptions()
-ONNX_RUNTIME = DEFAULTS.engine
+ONNX_RUNTIME = (USUAL, "onnxruntime")
 CONTENT = "content"
 """The column of a source that has one value per row, such as records or images: it feeds the only input."""
 
@@ -365,7 +366,7 @@ class BatchScorer:
 
 def _engine(options: ScoringOptions, gpu: GpuOptions) -> str | Engine:
     """The engine of a session. Waiting threads must not spin: the reader and other workers need the cores."""
-    if options.engine != ONNX_RUNTIME:
+    if options.engine not in ONNX_RUNTIME:
         return options.engine
     return make_engine(options.engine, options.threads, spins=False, device=options.device, gpu=gpu)
 

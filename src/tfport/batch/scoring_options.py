@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from tfport.engine_names import USUAL
 from tfport.errors import Error
 from tfport.startup.dataclass import dataclass
 
@@ -49,7 +50,7 @@ class ScoringOptions:
     max_bytes: int = 0
     """Memory for a call of the model, which limits its rows; by default a part of what is available."""
     threads: int | None = None
-    engine: str = "onnxruntime"
+    engine: str = USUAL
     device: str = "cpu"
     server: str = ""
     """`HOST:PORT/MODEL` of a server that runs the model: processes that share a GPU ask one server."""

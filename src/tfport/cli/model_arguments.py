@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from tfport.cli.arguments import PRECISIONS, add_model, add_ops_file, tags_of
-from tfport.engine_names import ENGINES
+from tfport.engine_names import ENGINES, USUAL
 
 if TYPE_CHECKING:
     from tfport.graph.model import Model
@@ -60,9 +60,10 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
         "--engine",
         metavar="NAME",
         choices=ENGINES,
-        default="onnxruntime",
-        help=f"engine for the numeric parts: {', '.join(ENGINES)}; auto measures which is fastest, "
-        "none runs everything in NumPy (default: onnxruntime)",
+        default=USUAL,
+        help=f"engine for the numeric parts: {', '.join(ENGINES)}; default is onnxruntime, and litert for "
+        "unchanged .tflite files if it is installed; auto measures which is fastest, none runs everything in "
+        "NumPy",
     )
     parser.add_argument(
         "--device",

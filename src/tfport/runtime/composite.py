@@ -62,7 +62,7 @@ def signature_call(signature: Signature, run: Callable[..., Any], **options: Any
         return pack_outputs(signature, run(fetches, flatten_inputs(signature, inputs), **options))
 
     def call_plain(inputs: Mapping[str, Any]) -> dict[str, Any]:
-        if len(inputs) != len(feeds) or any(name not in inputs for name, _ in feeds):
+        if inputs.keys() != signature.inputs.keys():
             return call(inputs)
         values = run(fetches, {tensor: inputs[name] for name, tensor in feeds}, **options)
         return dict(zip(names, values, strict=True))

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfport.engine_names import USUAL
 from tfport.errors import Error
 from tfport.formats.file_reader import FileReader
 from tfport.formats.find import ModelSource, find_model
@@ -39,7 +40,7 @@ from tfport.runtime.bounds.stop_signal import StopSignal
 from tfport.runtime.composite import signature_call
 from tfport.runtime.custom.registry import Registry, definitions_with, ready
 from tfport.runtime.engines.choice_cache import CPU, GPU, TENSORRT
-from tfport.runtime.engines.engine import Engine, EngineFailed, IslandRejected, NumbersRefused
+from tfport.runtime.engines.engine import Engine, EngineFailed, IslandRejected, LiteFiles, NumbersRefused
 from tfport.runtime.engines.gpu.device_array import all_on_host
 from tfport.runtime.engines.gpu.gpu_options import NO_GPU_OPTIONS, GpuOptions
 from tfport.runtime.engines.gpu.in_place import RepeatedCalls
@@ -80,7 +81,7 @@ class Session:
         model: Model | ModelSource,
         *,
         threads: int | None = None,
-        engine: str | Engine = "onnxruntime",
+        engine: str | Engine = USUAL,
         device: str = "cpu",
         gpu: GpuOptions = NO_GPU_OPTIONS,
         registry: Registry | None = None,
@@ -118,11 +119,10 @@ class Session:
         limits, self.model = self.limits, model
         model.require_graph()
         self.state = State(self.model)
-        is_litert = engine == "litert" and device == "cpu" and not limits.max_bytes
-        self._hands_over_files = is_litert and self.model.lite is not None
         if isinstance(engine, str):
             engine = make_engine(engine, threads, max_bytes=limits.max_bytes, device=device, gpu=gpu)
         self.engine = engine
+        self._lite_files = engine.lite_files if self.model.lite is not None else LiteFiles.NONE
         self.plans = PlanCache()
         self._tracer = ModelTracer(self.model, self.state, self.registry, limits)
         self._prepared: dict[tuple[tuple[str, ...], tuple[str, ...]], PreparedRun] = {}
@@ -319,11 +319,11 @@ class Session:
 
     def _whole_file(self, key: PlanKey) -> WholeFilePlan | None:
         """A plan that hands a TensorFlow Lite file to LiteRT as it is, if nothing else is asked."""
-        if not self._hands_over_files or key.is_special or current_recorder() is not None:
+        if self._lite_files is LiteFiles.NONE or key.is_special or current_recorder() is not None:
             return None
         from tfport.runtime.engines.litert.whole_file import whole_file  # few models need it
 
-        file = whole_file(self.model, self.engine.threads)
+        file = whole_file(self.model, self.engine.threads, self._lite_files)
         return None if file is None else file.plan(key.fetches, key.feeds)
 
     def _stored_plan(self, key: PlanKey) -> tuple[AnyPlan, int] | None:

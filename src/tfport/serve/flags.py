@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable, Iterator
 
-from tfport.engine_names import ENGINES, listed_engines
+from tfport.engine_names import ENGINES, USUAL, listed_engines
 from tfport.serve.models.options import LOADED, READY_WHEN
 from tfport.startup.dataclass import dataclass
 
@@ -116,7 +116,7 @@ OURS = (
                "file with the bearer tokens that clients must send, one per line"),
     _supported("library", str, "", "comma-separated custom-op libraries built with `tfport lib build`"),
     _supported("ops", str, "", "comma-separated Python files that declare custom ops; they are executed"),
-    _supported("engine", str, "onnxruntime",
+    _supported("engine", str, USUAL,
                f"inference engine: {listed_engines()}", ENGINES),
     _supported("cache", bool, False,
                "cache prepared models, so that the next start is faster"),

@@ -32,6 +32,7 @@ from tests.runtime.answers import recorded_answers
 from tests.runtime.cases import assert_same
 
 import tfport
+from tfport.engine_names import USUAL
 from tfport.formats.lite.records import (
     LiteFile,
     LiteOperator,
@@ -45,6 +46,8 @@ from tfport.formats.lite.write import lite_bytes
 from tfport.frontends.lite.constants import NAMES
 
 WAYS = ("engine", "host")
+ENGINES = {"engine": "onnxruntime", "host": "none", "file": USUAL}
+"""`file`: as it is, in LiteRT, if it may run there."""
 OPTIMIZED, AGAIN = "optimized ", "again "
 """Prefixes of further answers: of the optimized kernels, and of a second run."""
 TYPES = {"object": "STRING"} | {numpy: lite for lite, numpy in reversed(NAMES.items())}
@@ -285,7 +288,7 @@ def _assert_close(c: LiteCase, ours: Any, theirs: Any, steps: int) -> None:
 def run(c: LiteCase, way: str, times: int = 1) -> list[Any]:
     """Run a case in tfport, several times in the same session; return the outputs of all runs."""
     model = tfport.load(c.model)
-    session = tfport.Session(model, engine="none" if way == "host" else "onnxruntime")
+    session = tfport.Session(model, engine=ENGINES[way])
     signature = model.signatures["serving_default"]
     inputs, outputs = c.ends
     feeds = {signature.inputs[name].tensors[0]: array for name, array in zip(inputs, c.feeds, strict=True)}

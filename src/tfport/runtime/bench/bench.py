@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from tfport.engine_names import USUAL
 from tfport.errors import Error
 from tfport.graph.dtypes import STRING
 from tfport.graph.graph_outputs import WHOLE_GRAPH
@@ -65,7 +66,7 @@ def bench_model(
     inputs: dict[str, Any] | None = None,
     seconds: float = 2.0,
     threads: int | None = None,
-    engine: str = "onnxruntime",
+    engine: str = USUAL,
     device: str = "cpu",
     gpu: GpuOptions = NO_GPU_OPTIONS,
     libraries: Sequence[str] = (),

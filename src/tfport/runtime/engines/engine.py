@@ -8,6 +8,7 @@ everything runs on the host.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -29,6 +30,17 @@ if TYPE_CHECKING:
 
 Compiled = Callable[[Sequence[Any]], Sequence[Any]]
 """A function from the input arrays of an island to its output arrays."""
+
+
+class LiteFiles(Enum):
+    """Which `.tflite` files that nobody changed go to LiteRT as they are."""
+
+    NONE = 0
+    ROBUST = 1
+    """Those of ops that LiteRT computes, or refuses, whatever a file says about them."""
+    ALL = 2
+
+
 Sizes = tuple[tuple[int, ...], ...]
 """Those of the inputs of an island."""
 
@@ -99,6 +111,7 @@ class Engine(Protocol):
     form: IslandForm
     threads: int
     """How many threads of the CPU may compute one call."""
+    lite_files: LiteFiles = LiteFiles.NONE
     rival: Rival | None = None
     """What plans are measured against; None if they all run here."""
 

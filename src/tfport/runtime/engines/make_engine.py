@@ -5,9 +5,9 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from tfport.engine_names import listed_engines
+from tfport.engine_names import USUAL, listed_engines
 from tfport.errors import Error
-from tfport.runtime.engines.engine import Engine, Rival
+from tfport.runtime.engines.engine import Engine, LiteFiles, Rival
 from tfport.runtime.engines.gpu.device_name import AUTO, TENSORRT, DeviceName, parse_device
 from tfport.runtime.engines.gpu.gpu_options import NO_GPU_OPTIONS, GpuOptions
 
@@ -61,10 +61,13 @@ def _rival(on_cpu: Engine, device: DeviceName, gpu: GpuOptions, threads: int | N
 
 
 def _cpu_engine(name: str, threads: int | None, **options: Any) -> Engine:
-    if name == "onnxruntime":
+    if name in (USUAL, "onnxruntime"):
         from tfport.runtime.engines.onnx_runtime import OnnxRuntime
 
-        return OnnxRuntime(threads, **options)
+        usual = OnnxRuntime(threads, **options)
+        if name == USUAL and not options["max_bytes"]:
+            usual.lite_files = LiteFiles.ROBUST
+        return usual
     if name == "auto":
         from tfport.runtime.engines.auto import AutoEngine
 
@@ -76,7 +79,10 @@ def _cpu_engine(name: str, threads: int | None, **options: Any) -> Engine:
     if name == "litert":
         from tfport.runtime.engines.auto import litert_engine
 
-        return litert_engine(threads, **options)
+        litert = litert_engine(threads, **options)
+        if not options["max_bytes"]:
+            litert.lite_files = LiteFiles.ALL
+        return litert
     if name == "none":
         from tfport.runtime.engines.no_engine import NoEngine
 

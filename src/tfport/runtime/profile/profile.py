@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from tfport.engine_names import USUAL
 from tfport.graph.model import Model
 from tfport.operating_system import processors
 from tfport.runtime.composite import flatten_inputs
@@ -45,7 +46,7 @@ def profile_model(
     engine_ops: bool = False,
     nodes: bool = False,
     threads: int | None = None,
-    engine: str = "onnxruntime",
+    engine: str = USUAL,
     device: str = "cpu",
     gpu: GpuOptions = NO_GPU_OPTIONS,
     registry: Registry | None = None,

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tfport.engine_names import USUAL
 from tfport.errors import (
     CannotRun,
     DeadlineExceeded,
@@ -83,7 +84,7 @@ def session_opener(
     *,
     tags: Iterable[str] | None = None,
     threads: int | None = None,
-    engine: str = "onnxruntime",
+    engine: str = USUAL,
     cache: bool = False,
     devices: Sequence[str] = ("cpu",),
     gpu: GpuOptions = NO_GPU_OPTIONS,

@@ -16,6 +16,7 @@ pytest.importorskip("ai_edge_litert", reason="LiteRT is optional")
 from tfport.runtime.engines.litert.whole_file import WholeFilePlan
 
 WAKE_WORD = Path(__file__).parents[4] / "examples/wake_word.tflite"
+RELU = lite_bytes(lite_file(graph("x -> y", op("RELU", "x", "y"), x="FLOAT32 ? 3", y="FLOAT32 ? 3")))
 EXP = lite_bytes(lite_file(graph("x -> y", op("EXP", "x", "y"), x="FLOAT32 ? 3", y="FLOAT32 ? 3")))
 
 
@@ -32,6 +33,12 @@ def interpreted(content, *arrays):
         interpreter.set_tensor(detail["index"], array)
     interpreter.invoke()
     return [interpreter.get_tensor(detail["index"]) for detail in interpreter.get_output_details()]
+
+
+def made_by_default(content):
+    session = tfport.Session(content, threads=1)
+    session.signature()(f32(1, 2, 3).reshape(1, 3))
+    return made(session)
 
 
 def answers(session, *arrays):
@@ -84,9 +91,43 @@ def test_what_is_not_the_whole_file_is_planned():
     bounded = tfport.Session(EXP, engine="litert", threads=1, limits=RunLimits(max_bytes=2**20))
     np.testing.assert_allclose(answers(bounded, x)[0], np.exp(x), rtol=1e-5)
     assert made(bounded) is Plan
-    usual = tfport.Session(EXP, threads=1)
-    np.testing.assert_allclose(answers(usual, x)[0], np.exp(x), rtol=1e-5)
-    assert made(usual) is Plan
+
+
+@pytest.mark.parametrize(("engine", "plan"), [("default", WholeFilePlan), ("onnxruntime", Plan)])
+def test_the_default_engine_hands_over_files_of_usual_ops(engine, plan):
+    session = tfport.Session(RELU, engine=engine, threads=1)
+    assert answers(session, f32(1, -2, 3).reshape(1, 3))[0].tolist() == [[1, 0, 3]]
+    assert made(session) is plan
+    if engine == "default":
+        assert made_by_default(RELU) is plan
+
+
+@pytest.mark.parametrize(
+    "operators",
+    [
+        pytest.param([op("EXP", "x", "y")], id="rounds otherwise"),
+        pytest.param([op("BROADCAST_ARGS", "s s", "t"), op("RELU", "x", "y")], id="not robust"),
+    ],
+)
+def test_the_default_engine_plans_other_files(operators):
+    tensors = {"s": i32(1), "t": "INT32 1"} if len(operators) > 1 else {}
+    content = lite_bytes(lite_file(graph("x -> y", *operators, x="FLOAT32 1 3", y="FLOAT32 1 3", **tensors)))
+    assert made_by_default(content) is Plan
+
+
+def test_a_depthwise_convolution_without_a_bias_is_planned():
+    x, weights = f32(*range(36)).reshape(1, 4, 3, 3), f32(*range(12)).reshape(1, 2, 2, 3)
+    depthwise = op(
+        "DEPTHWISE_CONV_2D", "x w", "y", padding="VALID", stride_w=1, stride_h=1, depth_multiplier=1
+    )
+    content = lite_bytes(
+        lite_file(graph("x -> y", depthwise, x="FLOAT32 1 4 3 3", w=weights, y="FLOAT32 1 3 2 3"))
+    )
+    planned = answers(tfport.Session(content, engine="onnxruntime", threads=1), x)
+    for engine in ("default", "litert"):
+        session = tfport.Session(content, engine=engine, threads=1)
+        np.testing.assert_allclose(answers(session, x), planned, rtol=1e-5)
+        assert made(session) is Plan
 
 
 def test_a_file_with_a_loop_is_planned():

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import queue
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -98,21 +99,35 @@ class Interpreters:
     def __init__(self, content: bytes, threads: int) -> None:
         _announced()
         self._create = functools.partial(_interpreter, content, threads)
-        self._idle = [self._create()]
-        self._free = threading.Semaphore(max(1, processors() // threads))
+        self._idle: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._idle.put(self._create())
+        self._more = threading.Semaphore(max(1, processors() // threads) - 1)
+        """How many more there may be."""
 
     @contextlib.contextmanager
     def one(self) -> Iterator[Any]:
         """An interpreter that no other call has; waits for one if there may be no more."""
-        with self._free:
-            try:
-                interpreter = self._idle.pop()
-            except IndexError:
-                interpreter = self._create()
-            try:
-                yield interpreter
-            finally:
-                self._idle.append(interpreter)
+        interpreter = self.take()
+        try:
+            yield interpreter
+        finally:
+            self.give_back(interpreter)
+
+    def take(self) -> Any:
+        """As `one`, for calls in which a microsecond counts."""
+        try:
+            return self._idle.get_nowait()
+        except queue.Empty:
+            if not self._more.acquire(blocking=False):
+                return self._idle.get()
+        try:
+            return self._create()
+        except BaseException:
+            self._more.release()
+            raise
+
+    def give_back(self, interpreter: Any) -> None:
+        self._idle.put(interpreter)
 
 
 def _interpreter(content: bytes, threads: int) -> Any:
