@@ -1,5 +1,6 @@
 """A light install: what works without the packages of an extra, and the sentence where one is missing."""
 
+import importlib
 import pickle
 import re
 import subprocess
@@ -21,6 +22,7 @@ ATTENTION = "examples/attention"
 MODULES = {  # of distributions whose module has another name
     "ai-edge-litert": "ai_edge_litert",
     "ai-edge-quantizer": "ai_edge_quantizer",
+    "apache-beam": "apache_beam",
     "apache-tvm-ffi": "tvm_ffi",
     "google-re2": "re2",
     "grpcio": "grpc",
@@ -157,6 +159,15 @@ def test_in_python_it_is_an_error_of_tfport(monkeypatch):
         assert error.value.extra == "run"
         copy = pickle.loads(pickle.dumps(error.value))
         assert (str(copy), copy.extra) == (str(error.value), "run")
+
+
+@pytest.mark.parametrize("name", ["spark", "beam", "ray", "mlflow"])
+def test_a_module_for_an_engine_says_what_it_needs(name, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.delitem(sys.modules, f"tfport.{name}", raising=False)
+    sentence = rf'^tfport\.{name} needs [\w-]+, which is not installed: pip install "tfport\[{name}\]"$'
+    with pytest.raises(tfport.MissingPackage, match=sentence):
+        importlib.import_module(f"tfport.{name}")
 
 
 def test_a_module_is_imported_where_it_is_used(monkeypatch):

@@ -13,7 +13,13 @@ inferences, and loads another model that a side input names. With `on_error="fai
 With `server="localhost:8500/NAME"`, the workers of a machine ask its `tfport serve`. Needs `tfport[beam]`.
 """
 
+# ruff: noqa: E402  first the sentence for what is not installed
+
 from __future__ import annotations
+
+from tfport.extras import require
+
+require("beam", "tfport.beam")
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

@@ -35,17 +35,21 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "quantize": ("ai_edge_quantizer",),
     "text": ("sentencepiece",),
     "tracing": ("opentelemetry",),
+    "spark": ("pyspark",),
+    "beam": ("apache_beam",),
+    "ray": ("ray",),
     "mlflow": ("mlflow",),
 }
 """The modules that each extra brings, by the name that `import` takes."""
-INCLUDED = {"serve": ("run",)}
-"""Extras that a command needs as well."""
+INCLUDED = {"serve": ("run",), **dict.fromkeys(("spark", "beam", "ray", "mlflow"), ("batch",))}
+"""Extras that a command or a module needs as well."""
 NOT_REQUIRED = {"fsspec", "uvloop", "simdjson"}
 """Modules without which an extra works: object stores, and what is only faster."""
 DISTRIBUTIONS = {
     "PIL": "Pillow",
     "ai_edge_litert": "ai-edge-litert (LiteRT)",
     "ai_edge_quantizer": "ai-edge-quantizer",
+    "apache_beam": "apache-beam",
     "grpc": "grpcio",
     "grpc_health": "grpcio-health-checking",
     "grpc_reflection": "grpcio-reflection",

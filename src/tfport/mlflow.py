@@ -7,7 +7,13 @@ The original model is copied as it is. `mlflow models serve`, `spark_udf` and th
 other pyfunc model. Needs `tfport[mlflow]`.
 """
 
+# ruff: noqa: E402  first the sentence for what is not installed
+
 from __future__ import annotations
+
+from tfport.extras import require
+
+require("mlflow", "tfport.mlflow")
 
 import json
 import os

@@ -11,7 +11,13 @@ own checkpoints. With `server="localhost:8500/NAME"`, the actors of a machine as
 for a GPU. `tfport.serve.ray` serves requests. Needs `tfport[ray]`.
 """
 
+# ruff: noqa: E402  first the sentence for what is not installed
+
 from __future__ import annotations
+
+from tfport.extras import require
+
+require("ray", "tfport.ray")
 
 from typing import Any
 

@@ -12,7 +12,13 @@ Python worker loads it once; the workers of one machine map the same weights. Wi
 `tfport[spark]`.
 """
 
+# ruff: noqa: E402  first the sentence for what is not installed
+
 from __future__ import annotations
+
+from tfport.extras import require
+
+require("spark", "tfport.spark")
 
 import functools
 import os

@@ -141,13 +141,13 @@ def _plain(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _safetensors(path: Path, weights: Mapping[str, NamedWeight], layout: str) -> None:
-    safetensors = optional_module("safetensors.numpy", f"writing {path.name}")
+    safetensors = optional_module("safetensors.numpy", "writing .safetensors files")
     arrays = {name: np.ascontiguousarray(weight.array(layout)) for name, weight in weights.items()}
     safetensors.save_file(arrays, path, metadata={"format": "pt" if layout == TORCH else "np"})
 
 
 def _hdf5(path: Path, weights: Mapping[str, NamedWeight], layout: str) -> None:
-    h5py = optional_module("h5py", f"writing {path.name}")
+    h5py = optional_module("h5py", "writing HDF5 files")
     with h5py.File(path, "w") as file:
         for name, weight in weights.items():
             try:
