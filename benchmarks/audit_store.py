@@ -31,8 +31,8 @@ LARGEST = 200_000
 """Sources have at most so many bytes, so that the server has room for many."""
 VERSIONS = 4
 ONE_IN = 100
-STEP = 100
-"""CPU seconds are noted after so many models."""
+STEPS = 20
+"""CPU seconds and memory are noted so many times."""
 TARGETS = ("tensorflow==2.15.1",)
 
 
@@ -55,9 +55,10 @@ def main() -> None:
     }  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         output = str(Path(folder, "audit.sqlite"))
-        first = audit(output, kill_at=args.models * 2 // 5)
-        second = audit(output)
-        third = audit(output)
+        step = max(1, args.models // STEPS)
+        first = audit(output, step, kill_at=args.models * 2 // 5)
+        second = audit(output, step)
+        third = audit(output, step)
         with sqlite3.connect(output) as database:
             statuses = dict(database.execute("SELECT status, COUNT(*) FROM models GROUP BY 1"))
     inner.send("count")
@@ -72,8 +73,8 @@ def main() -> None:
         Path(args.record).write_text(json.dumps(record, indent=1) + "\n")
 
 
-def audit(output: str, kill_at: int | None = None) -> dict[str, object]:
-    """Run the command; what it cost, and at which CPU times it had examined how many models."""
+def audit(output: str, step: int, kill_at: int | None = None) -> dict[str, object]:
+    """Run the command; what it cost, and what it had used when it had examined how many models."""
     started, spent = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
     command = [
         sys.executable,
@@ -96,8 +97,8 @@ def audit(output: str, kill_at: int | None = None) -> dict[str, object]:
             cpu, memory = usage(process.pid)
             most = max(most, memory)
             listed = listed or (cpu if models > before else 0.0)
-            if models - before >= STEP * (len(growth) + 1):
-                growth.append({"models": models - before, "cpu_seconds": round(cpu, 1)})
+            if models - before >= step * (len(growth) + 1):
+                growth.append({"models": models - before, "cpu_seconds": round(cpu, 1), "memory": memory})
             if kill_at is not None and models >= kill_at:
                 os.killpg(process.pid, signal.SIGKILL)
         process.wait()

@@ -122,7 +122,7 @@ def work(engine: str, contender: str, models: Path) -> None:
         rows = [row for row in stream_records(stream.read, "") if isinstance(row, bytes)]
         files = {}
         for name, part in ("first", list(islice(rows, FIRST))), ("all", rows):
-            files[name] = str(Path(folder, name))
+            files[name] = str(Path(folder, f"{name}.tfrecord" if engine == "beam" else f"{name}.parquet"))
             if engine == "beam":
                 Path(files[name]).write_bytes(b"".join(map(record, part)))
             else:
@@ -231,7 +231,7 @@ def ray_job(scorer: type, batch_format: str, value: Callable[[Any], Any]) -> Cal
     from ray.data import ActorPoolStrategy, read_parquet
 
     os.environ.setdefault("RAY_DASHBOARD_STARTUP_TIMEOUT_S", "600")
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, _node_ip_address="127.0.0.1")
 
     def make(model: str) -> Job:
         def job(path: str) -> float:

@@ -22,13 +22,14 @@ from tfport.batch.data_files import CSV, IMAGE, JSON_LINES, PARQUET, TFRECORD, D
 from tfport.batch.input_columns import RowErrors
 from tfport.batch.scorer import CONTENT
 from tfport.errors import Error, UnreadableFile
-from tfport.formats.encoding.tfrecord import stream_records
+from tfport.formats.encoding.tfrecord import record_blocks
 from tfport.formats.files import reason
 from tfport.startup.dataclass import dataclass
 
 MOST_ROWS = 8192
 MOST_BYTES = 32 << 20
 """Rows and bytes that are read at a time."""
+BLOCK_ROWS = 256
 RECORD, PATH = "record", "path"
 _BLOCK = 4 << 20
 
@@ -102,13 +103,13 @@ class DataReader:
 
     def _records(self, index: int, source: DataFile, skip: int) -> Iterator[TablePart]:
         with source.open() as stream:
-            records = stream_records(stream.read, source.path)
+            records = record_blocks(stream.read, source.path)
             schema = pa.schema([(RECORD, pa.binary())], metadata={CONTENT: RECORD})
             yield from self._pieces(index, source, stream, records, skip, _single(schema))
 
     def _lines(self, index: int, source: DataFile, skip: int) -> Iterator[TablePart]:
         with source.open() as stream:
-            lines = (_parsed(line) for line in stream if line.strip())
+            lines = _blocks(_parsed(line) for line in stream if line.strip())
             yield from self._pieces(index, source, stream, lines, skip, self._objects())
 
     def _objects(self) -> Callable[[list[Any], RowErrors], pa.RecordBatch]:
@@ -144,29 +145,31 @@ class DataReader:
         index: int,
         source: DataFile,
         stream: Any,
-        rows: Iterable[Any],
+        blocks: Iterable[list[Any]],
         skip: int,
         build: Callable[[list[Any], RowErrors], pa.RecordBatch],
     ) -> Iterator[TablePart]:
         """Rows as record batches of limited size. A row that is an error is unreadable."""
-        at, values, errors, size = 0, list[Any](), RowErrors(), 0
+        at, values, size = skip, list[Any](), 0
         raw = getattr(stream, "fileobj", None) or stream  # the position in a compressed file
-        for value in rows:
-            if at >= skip:
-                if isinstance(value, Error):
-                    errors[len(values)] = str(value)
-                    values.append(None)
-                else:
-                    values.append(value)
-                    size += len(value)
-            at += 1
-            if len(values) >= MOST_ROWS or size >= MOST_BYTES:
-                batch = build(values, errors)
-                done = self._done(index, raw.tell() / max(source.size, 1))
-                yield TablePart(batch, index, at - len(values), done, errors)
-                values, errors, size = [], {}, 0
+
+        def part(rows: list[Any]) -> TablePart:
+            errors = {i: str(row) for i, row in enumerate(rows) if isinstance(row, Error)}
+            readable = [None if i in errors else row for i, row in enumerate(rows)] if errors else rows
+            done = self._done(index, raw.tell() / max(source.size, 1))
+            return TablePart(build(readable, errors), index, at, done, errors)
+
+        for block in blocks:
+            block, skip = block[skip:], max(skip - len(block), 0)
+            values += block
+            size += _bytes_of(block)
+            while len(values) >= MOST_ROWS or size >= MOST_BYTES:
+                yield part(values[:MOST_ROWS])
+                at += len(values[:MOST_ROWS])
+                values = values[MOST_ROWS:]
+                size = _bytes_of(values)
         if values:
-            yield TablePart(build(values, errors), index, at - len(values), self._done(index, 1), errors)
+            yield part(values)
 
     def _csv(self, index: int, source: DataFile, skip: int) -> Iterator[TablePart]:
         with source.open() as stream:
@@ -227,6 +230,15 @@ class DataReader:
             )
             yield TablePart(batch, at, 0, self._before[at + len(paths)], errors)
             at += len(paths)
+
+
+def _bytes_of(rows: list[Any]) -> int:
+    return sum(len(row) for row in rows if isinstance(row, bytes))
+
+
+def _blocks(rows: Iterator[Any]) -> Iterator[list[Any]]:
+    while block := list(itertools.islice(rows, BLOCK_ROWS)):
+        yield block
 
 
 def _with_leaf(kind: pa.DataType, wanted: pa.DataType) -> pa.DataType:

@@ -33,6 +33,7 @@ from tfport.errors import Error
 from tfport.formats.digests import model_digest, model_files
 from tfport.formats.files import reason
 from tfport.progress_step import ProgressStep
+from tfport.runtime.freed_memory import keep_freed_memory
 from tfport.startup.dataclass import dataclass
 from tfport.words import count
 
@@ -74,6 +75,7 @@ class JobResult:
 def run_job(job: ScoringJob, show: Show = lambda text: None) -> JobResult:
     """Run a job, or the rest of it."""
     started = time.monotonic()
+    keep_freed_memory()
     files = find_data(job.inputs)
     manifest = open_manifest(job.folder, _described(job, files))
     resumed = manifest.rows

@@ -30,6 +30,7 @@ from tfport.errors import Error
 from tfport.operating_system import processors
 from tfport.runtime.custom.added_ops import registry_with
 from tfport.runtime.engines.gpu.gpu_options import NO_GPU_OPTIONS, GpuOptions
+from tfport.runtime.freed_memory import keep_freed_memory
 from tfport.serve.workers.transfer import receive, send
 from tfport.startup.dataclass import dataclass, field, replace
 from tfport.words import count
@@ -310,6 +311,7 @@ def main(fd: int) -> None:
         signal.signal(number, signal.SIG_IGN)  # the job closes the connection when it ends
     with suppress(OSError):  # if memory runs out, the system ends a worker and not the job
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="utf-8")
+    keep_freed_memory()
     with socket.socket(fileno=fd) as connection, suppress(EOFError, ConnectionError):
         setup: ScorerSetup = receive(connection)[0]
         try:

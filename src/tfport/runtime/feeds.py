@@ -102,6 +102,8 @@ def _strings(name: str, array: NDArray[Any], value: ArrayLike) -> NDArray[Any]:
     if array.dtype.kind in "SU" and not isinstance(value, np.ndarray):
         array = np.asarray(value, object)  # NumPy's own strings lose zero bytes at their end
     flat = array.reshape(-1).tolist()
+    if array.dtype == object and set(map(type, flat)) == {bytes}:
+        return array
     out = np.empty(len(flat), object)
     for index, element in enumerate(flat):
         if not isinstance(element, (bytes, str)):

@@ -79,6 +79,17 @@ def thread_pool(count: int, name: str) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(count, name, initializer=_leave_block)
 
 
+def keep_freed_memory() -> None:
+    """Keep up to 64 MB of freed memory in each heap, as glibc does once large blocks were freed.
+
+    For processes that need the same memory for each batch of rows: the system clears what it gives, which
+    takes a third of the time in which NumPy parses Examples.
+    """
+    if (c := _glibc()) is not None:
+        c.mallopt(_MMAP_THRESHOLD, LARGEST_BLOCK)
+        c.mallopt(_TRIM_THRESHOLD, HIGH)
+
+
 def return_heap_ends() -> None:
     """Give the system the free ends of the heaps of the threads of every `thread_pool`."""
     if not _blocks or (c := _glibc()) is None:

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 SMALL = 1 << 20
 MASK = 0xA282EAD8
@@ -36,6 +39,14 @@ def checksum(data: bytes | memoryview, after: int = 0) -> int:
     return int(extend(after, data))
 
 
-def masked(crc: int) -> int:
-    """The masked form of a checksum, as files store it."""
+@overload
+def masked(crc: int) -> int: ...
+
+
+@overload
+def masked(crc: NDArray[Any]) -> NDArray[Any]: ...
+
+
+def masked(crc: Any) -> Any:
+    """The masked form of a checksum, or of an array of them, as files store it."""
     return ((crc >> 15 | crc << 17) + MASK) & 0xFFFFFFFF

@@ -7,6 +7,7 @@ files of input pipelines.
 from __future__ import annotations
 
 import functools
+import itertools
 import struct
 from collections.abc import Callable, Iterator
 
@@ -44,27 +45,51 @@ def stream_records(read: Callable[[int], bytes], where: str) -> Iterator[bytes |
 
     A record with a wrong checksum is the error about it, and reading goes on; a wrong length is raised.
     """
-    extend, data, at, before = extension(), b"", 0, 0
-    while True:
+    for block in record_blocks(read, where):
+        yield from block
+
+
+def record_blocks(read: Callable[[int], bytes], where: str) -> Iterator[list[bytes | UnreadableFile]]:
+    """The same, as lists of the records that were read at a time."""
+    data, before, needed = b"", 0, HEAD
+    while more := read(min(max(needed - len(data), BLOCK), MOST)):
+        data += more
+        at, lengths, sums, records, feet = 0, list[int](), list[int](), list[bytes](), list[int]()
         needed = HEAD
-        while len(data) - at >= needed:
+        while len(data) - at >= HEAD:
             length, stored = _HEAD.unpack_from(data, at)
-            if stored != _sum_of_length(length):
-                raise UnreadableFile(f"{where}, byte {before + at}: {_CORRUPT}")
+            lengths.append(length)
+            sums.append(stored)
             end = at + HEAD + length
-            needed = end + FOOT - at
-            if needed > len(data) - at:
+            if end + FOOT > len(data):
+                needed = end + FOOT - at
                 break
-            record = data[at + HEAD : end]
-            is_same = masked(extend(0, record)) == _FOOT.unpack_from(data, end)[0]
-            yield record if is_same else UnreadableFile(f"{where}, byte {before + at}: {_CORRUPT}")
-            at, needed = end + FOOT, HEAD
-        more = read(min(max(needed, BLOCK), MOST))
-        if not more:
-            break
-        data, before, at = data[at:] + more, before + at, 0
-    if at < len(data):
-        raise UnreadableFile(f"{where}, byte {before + at}: the record is truncated")
+            records.append(data[at + HEAD : end])
+            feet.append(_FOOT.unpack_from(data, end)[0])
+            at = end + FOOT
+        expected = list(map(_sum_of_length, lengths))
+        if sums != expected:
+            wrong = next(i for i, pair in enumerate(zip(sums, expected, strict=True)) if pair[0] != pair[1])
+            yield _checked(records[:wrong], feet[:wrong], where, before)
+            start = before + sum(lengths[:wrong]) + wrong * (HEAD + FOOT)
+            raise UnreadableFile(f"{where}, byte {start}: {_CORRUPT}")
+        if records:
+            yield _checked(records, feet, where, before)
+        data, before = data[at:], before + at
+    if data:
+        raise UnreadableFile(f"{where}, byte {before}: the record is truncated")
+
+
+def _checked(records: list[bytes], feet: list[int], where: str, start: int) -> list[bytes | UnreadableFile]:
+    """The records, and errors about those whose checksum is wrong; the first one begins at `start`."""
+    import numpy as np  # only for tables to score
+
+    checked: list[bytes | UnreadableFile] = list(records)
+    sums = np.fromiter(map(extension(), itertools.repeat(0), records), np.uint64, len(records))
+    for wrong in np.flatnonzero(masked(sums) != np.array(feet, np.uint64)).tolist():
+        byte = start + sum(map(len, records[:wrong])) + wrong * (HEAD + FOOT)
+        checked[wrong] = UnreadableFile(f"{where}, byte {byte}: {_CORRUPT}")
+    return checked
 
 
 @functools.lru_cache(1 << 14)

@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.runtime.ops.io.examples import field
+from tests.runtime.ops.io.examples import feature, features, field, unpacked
 
+from tfport.errors import RunFailed
 from tfport.runtime.ops.io import feature_lists, key_orders
-from tfport.runtime.ops.io.feature_lists import entries, top_level
+from tfport.runtime.ops.io.feature_columns import FeatureSpec, columns
+from tfport.runtime.ops.io.feature_lists import LIST_TAGS, entries, top_level
 from tfport.runtime.ops.io.message_batches import FEW, MessageBuffer
 
 KEYS = [b"", b"a", b"b", b"age", b"price", b"category", b"a key longer than a word", b"k" * 130]
@@ -98,3 +100,65 @@ def test_no_wanted_keys():
     found, expected = read_both([example([(b"a", b"x")])] * (FEW + 1), [])
     assert_same_entries(found, expected)
     assert np.array_equal(found[1], [0])
+
+
+# Values of one string, or of packed numbers, in less than 128 bytes
+
+SPECS = [FeatureSpec(b"n", "int64"), FeatureSpec(b"x", "float32"), FeatureSpec(b"s", "string", True)]
+TAGS = [LIST_TAGS[spec.dtype] for spec in SPECS]
+ODD = {
+    "n": st.sampled_from([[5], [300, -1], [], None, unpacked([7, 8]), [b"text"], b"\x1a\x02\x0a"]),
+    "x": st.sampled_from([[1.5], [1.5] * 30, None, unpacked([2.5]), b"\x12\x05\x0a\x03abc", [3]]),
+    "s": st.sampled_from([[b"word"], [b""], [b"long" * 40], [b"two", b"of"], None, [1.5]]),
+    "other": st.sampled_from([[1], [2.5], [b"text"], [b"long" * 40]]),
+}
+
+
+def column_values(messages):
+    buffer = MessageBuffer(messages)
+    (maps,) = top_level(buffer, 0x0A)
+    try:
+        found = columns(buffer, maps, SPECS, range(len(messages)), len(messages))
+    except RunFailed as error:
+        return str(error)
+    return [[each.tolist() for each in column] for column in found]
+
+
+@given(st.lists(st.fixed_dictionaries({}, optional=ODD), min_size=1, max_size=3), st.integers(0, FEW))
+def test_a_guessed_form_changes_nothing(odd, place):
+    usual = features(other=[b"a"], n=[5], x=[1.5], s=[b"word"])
+    rows = [usual] * (2 * FEW)
+    rows[place:place] = [features(**row) for row in odd]
+    messages = [field(1, row) for row in rows]
+    key_orders._order_of.cache_clear()
+    first = column_values(messages)
+    key_orders._order_of.cache_clear()
+    column_values([field(1, usual)] * (2 * FEW))
+    assert column_values(messages) == first == column_values(messages)
+
+
+def test_short_values_of_a_known_order_are_found():
+    rows = [features(other=[i], n=[i], x=[0.5] * (1 + i % 3), s=[b"w" * i]) for i in range(100)]
+    rows[50] = features(other=[1], s=[b"only"])
+    buffer = MessageBuffer([field(1, row) for row in rows])
+    (maps,) = top_level(buffer, 0x0A)
+    keys = [spec.key for spec in SPECS]
+    key_orders._order_of.cache_clear()
+    assert key_orders.short_parts(buffer, maps, keys, TAGS) is None
+    key_orders.ordered_entries(buffer, maps, keys)
+    spans, bounds = key_orders.short_parts(buffer, maps, keys, TAGS)
+    assert bounds.tolist() == [0, 99, 198, 298]
+    texts = [buffer.raw[start:end] for start, end in zip(spans.start, spans.end, strict=True)]
+    assert texts[198:] == [b"only" if i == 50 else b"w" * i for i in range(100)]
+    assert spans.owner[198:].tolist() == list(range(100))
+
+
+@pytest.mark.parametrize(("size", "is_short"), [(110, True), (111, True), (112, False), (127, False)])
+def test_a_size_of_two_bytes_is_not_short(size, is_short):
+    key = b"12345678"
+    messages = [example([(key, feature([b"x" * size]))])] * 40
+    buffer = MessageBuffer(messages)
+    (maps,) = top_level(buffer, 0x0A)
+    key_orders._order_of.cache_clear()
+    key_orders.ordered_entries(buffer, maps, [key])
+    assert (key_orders.short_parts(buffer, maps, [key], [0x0A]) is not None) == is_short

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tfport.errors import RunFailed
-from tfport.runtime.ops.io.feature_lists import HASHED, LIST_TAGS, elements, entries
-from tfport.runtime.ops.io.key_orders import ordered_entries
+from tfport.runtime.ops.io.feature_lists import HASHED, LIST_TAGS, elements, entries, part_elements
+from tfport.runtime.ops.io.key_orders import ordered_entries, short_parts
 from tfport.runtime.ops.io.message_batches import Ints, MalformedMessage, MessageBuffer, Spans
 from tfport.runtime.ops.strings.fingerprints import fingerprint64
 
@@ -106,7 +106,10 @@ def columns(
     buffer: MessageBuffer, maps: Spans, specs: Sequence[FeatureSpec], names: Sequence[str], rows: int
 ) -> list[FeatureColumn]:
     """Parse features from the maps of `rows` Examples; errors use `names` for the Examples."""
-    spans, bounds, order = find_entries(buffer, maps, specs)
+    order = _by_type(specs)
+    tags = [LIST_TAGS[specs[i].dtype] for i in order]
+    short = short_parts(buffer, maps, [specs[i].key for i in order], tags)
+    spans, bounds = short or find_entries(buffer, maps, specs, order)
     is_complete = len(spans.owner) == len(order) * rows  # at most one entry for each key and Example
     which = np.repeat(np.arange(len(order)), np.diff(bounds))
     counts = np.zeros((len(order), rows), np.int64)
@@ -116,15 +119,17 @@ def columns(
     values: dict[int, Any] = {}
     for dtype, first, last in _groups([specs[i].dtype for i in order]):
         part = slice(bounds[first], bounds[last])
-        checked = _check_dtype(buffer, spans.take(part), which[part], dtype, [specs[i] for i in order], names)
+        taken, read = spans.take(part), part_elements if short else elements
+        if not short:
+            _check_dtype(buffer, taken, which[part], dtype, [specs[i] for i in order], names)
         try:
-            each, flat = elements(buffer, checked, dtype)
+            each, flat = read(buffer, taken, dtype)
         except MalformedMessage as malformed:
             raise RunFailed(f"{names[malformed.owner]}: one of its features is malformed") from None
         if is_complete:
             counts[first:last] = each.reshape(last - first, rows)
         else:
-            counts[which[part], checked.owner] = each
+            counts[which[part], taken.owner] = each
         ends = np.concatenate([[0], np.cumsum(each)])[bounds[first : last + 1] - bounds[first]].tolist()
         values.update({first + i: flat[a:b] for i, (a, b) in enumerate(pairwise(ends))})
     index = {number: i for i, number in enumerate(order)}
@@ -133,21 +138,25 @@ def columns(
     ]
 
 
-def find_entries(
-    buffer: MessageBuffer, maps: Spans, specs: Sequence[FeatureSpec]
-) -> tuple[Spans, Ints, list[int]]:
-    """At most one entry for each key and Example: the last. Keys are in the returned `order`, by type."""
+def _by_type(specs: Sequence[FeatureSpec]) -> list[int]:
+    """The order of the keys in which those of a type are together."""
     keys = [spec.key for spec in specs]
     if len(set(keys)) < len(keys):
         twice = next(key for key in keys if keys.count(key) > 1)
         raise RunFailed(f"feature keys must be unique, found `{twice.decode(errors='replace')}` twice")
-    order = sorted(range(len(specs)), key=lambda i: list(LIST_TAGS).index(_known(specs[i].dtype)))
-    wanted = [keys[i] for i in order]
+    return sorted(range(len(specs)), key=lambda i: list(LIST_TAGS).index(_known(specs[i].dtype)))
+
+
+def find_entries(
+    buffer: MessageBuffer, maps: Spans, specs: Sequence[FeatureSpec], order: Sequence[int]
+) -> tuple[Spans, Ints]:
+    """At most one entry for each key and Example: the last. Keys are in this `order`."""
+    wanted = [specs[i].key for i in order]
     ordered = ordered_entries(buffer, maps, wanted)
     spans, bounds = ordered or entries(buffer, maps, wanted)
     empty = spans.start == spans.end
     if ordered and not empty.any():
-        return spans, bounds, order
+        return spans, bounds
     which = np.repeat(np.arange(len(order)), np.diff(bounds))
     kept = np.ones(len(which), bool)
     if empty.any():
@@ -157,7 +166,7 @@ def find_entries(
     repeated[:-1] = (which[1:] == which[:-1]) & (spans.owner[1:] == spans.owner[:-1])
     if repeated.any():
         spans, which = spans.take(~repeated), which[~repeated]
-    return spans, np.searchsorted(which, np.arange(len(order) + 1)), order
+    return spans, np.searchsorted(which, np.arange(len(order) + 1))
 
 
 def type_text(dtype: str) -> str:
@@ -188,7 +197,7 @@ def _check_dtype(
     dtype: str,
     specs: Sequence[FeatureSpec],
     names: Sequence[str],
-) -> Spans:
+) -> None:
     wrong = (buffer.bytes[np.minimum(spans.start, buffer.size)] != LIST_TAGS[dtype]) & (
         spans.end > spans.start
     )
@@ -200,7 +209,6 @@ def _check_dtype(
             f"{names[spans.owner[at]]}: Key: {key}. Data types don't match. "
             f"Data type: {type_text(actual)} but expected type: {type_text(dtype)}"
         )
-    return spans
 
 
 class FeatureListColumn(NamedTuple):
@@ -218,7 +226,8 @@ def step_columns(
     buffer: MessageBuffer, maps: Spans, specs: Sequence[FeatureSpec], names: Sequence[str], rows: int
 ) -> list[FeatureListColumn]:
     """Parse feature lists from the maps of `rows` SequenceExamples; errors use `names` for them."""
-    spans, bounds, order = find_entries(buffer, maps, specs)
+    order = _by_type(specs)
+    spans, bounds = find_entries(buffer, maps, specs, order)
     by_number: dict[int, FeatureListColumn] = {}
     for index, number in enumerate(order):
         part = spans.take(slice(bounds[index], bounds[index + 1]))

@@ -28,18 +28,24 @@ def elements(buffer: MessageBuffer, spans: Spans, dtype: str) -> tuple[Ints, Any
     are ignored, as in TensorFlow.
     """
     parts = _only_parts(buffer, spans, LIST_TAGS[dtype])
+    if parts is not None:
+        return part_elements(buffer, parts, dtype)
+    lists = _lists(buffer, spans)
     if dtype in _READ_STRINGS:
-        counts = np.ones(len(spans.owner), np.int64)
-        if parts is None:
-            counts, parts = _string_parts(buffer, _lists(buffer, spans))
+        counts, parts = _string_parts(buffer, lists)
         return counts, _READ_STRINGS[dtype](buffer, parts)
     read, read_unpacked, numpy_type = _READ_NUMBERS[dtype]
+    parts = _packed(buffer, lists)
     if parts is None:
-        lists = _lists(buffer, spans)
-        parts = _packed(buffer, lists)
-        if parts is None:
-            return _unpacked(buffer, lists, read_unpacked, numpy_type)
+        return _unpacked(buffer, lists, read_unpacked, numpy_type)
     return read(buffer, parts)
+
+
+def part_elements(buffer: MessageBuffer, parts: Spans, dtype: str) -> tuple[Ints, Any]:
+    """The same for Features of which the string, or the packed numbers, are known."""
+    if dtype in _READ_STRINGS:
+        return np.ones(len(parts.owner), np.int64), _READ_STRINGS[dtype](buffer, parts)
+    return _READ_NUMBERS[dtype][0](buffer, parts)
 
 
 def _only_parts(buffer: MessageBuffer, spans: Spans, tag: int) -> Spans | None:

@@ -1,22 +1,23 @@
 """The Features of many Examples by key, where the keys have the same order in all of them.
 
 A program writes its Examples alike, though some may lack some keys. So the keys are learned from a few
-Examples and then searched for in all of them, one NumPy step for each key. Examples in another order are left
-to `feature_lists.entries`, which reads every key, and reports errors.
+Examples and then searched for in all of them, one NumPy step for each key. Once they are known,
+`short_parts` also guesses the form of the values: one string, or packed numbers, in less than 128 bytes.
+Examples in another order are left to `feature_lists.entries`, which reads every key, and reports errors.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tfport.runtime.ops.io.message_batches import FEW, Ints, MessageBuffer, Spans
 from tfport.startup.dataclass import dataclass
 
-ENTRY, KEY, VALUE = 0x0A, 0x0A, 0x12
+ENTRY, KEY, VALUE, PART = 0x0A, 0x0A, 0x12, 0x0A
 TRIES = 6
 """How often keys are added to an order before it is given up."""
 SAMPLES = 16
@@ -56,6 +57,77 @@ def ordered_entries(buffer: MessageBuffer, maps: Spans, wanted: Sequence[bytes])
                 return None
             keys = merged
     return None
+
+
+def short_parts(
+    buffer: MessageBuffer, maps: Spans, wanted: Sequence[bytes], tags: Sequence[int]
+) -> tuple[Spans, Ints] | None:
+    """One string, or all packed numbers, of the Feature of each key, ordered by key, and each key's bounds.
+
+    A Feature of a wanted key has the byte of its type. None if an Example has another form, or another
+    order of keys than those of earlier batches.
+    """
+    keys = _order_of(tuple(wanted)).keys
+    if not keys or len(maps.owner) <= FEW or not (maps.owner[1:] > maps.owner[:-1]).all():
+        return None
+    number = {key: i for i, key in enumerate(wanted)}
+    starts, ends = np.zeros((2, len(wanted), len(maps.owner)), np.int64)
+    present = np.zeros(starts.shape, bool)
+    at = maps.start
+    for key in keys:
+        i = number.get(key)
+        entry = _short_entry(key, None if i is None else tags[i])
+        if entry is None:
+            return None
+        block = buffer.view(entry.dtype)[at]
+        size = block.view(np.uint8).reshape(len(at), -1)[:, entry.length - 1].astype(np.uint64)
+        words = block.view("<u8").reshape(len(at), -1)
+        start = at + entry.length
+        stop = start + size.view(np.int64)
+        has_key = (size <= entry.most) & (stop <= maps.end)
+        for column, (expected, growth, mask) in enumerate(entry.words):
+            word = words[:, column] if mask is None else words[:, column] & mask
+            has_key &= word == (expected if growth is None else expected + size * growth)
+        if i is not None:
+            starts[i], ends[i], present[i] = start, stop, has_key
+        at = stop if has_key.all() else np.where(has_key, stop, at)
+    if (at < maps.end).any():
+        return None
+    bounds = np.cumsum([0, *present.sum(1)])
+    if present.all():
+        return Spans(np.tile(maps.owner, len(wanted)), starts.reshape(-1), ends.reshape(-1)), bounds
+    return Spans(maps.owner[np.nonzero(present)[1]], starts[present], ends[present]), bounds
+
+
+class _ShortEntry(NamedTuple):
+    """The bytes before the only part of a Feature."""
+
+    length: int
+    dtype: str
+    most: Any
+    """The largest size of a part that every size before it has one byte for."""
+    words: list[tuple[Any, Any, Any]]
+    """By eight bytes: for a part of no bytes; how they grow with its size; the mask, unless all count."""
+
+
+@functools.lru_cache(1024)
+def _short_entry(key: bytes, tag: int | None) -> _ShortEntry | None:
+    """The beginning of the entry of a key, with a Feature of this type, or any; None if the key is long."""
+    n = len(key)
+    head = bytes((ENTRY, n + 8, KEY, n)) + key + bytes((VALUE, 4, tag or 0, 2, PART, 0)) if n < 100 else b""
+    if not head:
+        return None
+    growth, mask = bytearray(len(head)), bytearray(b"\xff" * len(head))
+    for size_at in (1, n + 5, n + 7, n + 9):
+        growth[size_at] = 1
+    mask[n + 6] = 0 if tag is None else 0xFF
+    words = [np.frombuffer(each.ljust(-(-len(head) // 8) * 8, b"\0"), "<u8") for each in (head, growth, mask)]
+    return _ShortEntry(
+        len(head),
+        f"V{8 * len(words[0])}",
+        np.uint64(0x7F - 8 - n),
+        [(w, g if g else None, m if ~m else None) for w, g, m in zip(*words, strict=True)],
+    )
 
 
 def _walk(

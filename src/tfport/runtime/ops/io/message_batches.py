@@ -18,6 +18,8 @@ Ints: TypeAlias = "NDArray[np.int64]"
 Row = tuple[int, int, int]
 FEW = 24
 """Up to this many messages are read in plain Python."""
+PADDING = 144
+"""Bytes after the last message, which are read, and ignored, with the last bytes of a message."""
 
 
 class MalformedMessage(Exception):
@@ -51,8 +53,8 @@ class MessageBuffer:
     """Messages, concatenated in one buffer."""
 
     def __init__(self, messages: list[bytes]) -> None:
-        self.raw = b"".join((*messages, bytes(16)))
-        self.size = len(self.raw) - 16
+        self.raw = b"".join((*messages, bytes(PADDING)))
+        self.size = len(self.raw) - PADDING
         self.bytes = np.frombuffer(self.raw, np.uint8)
         self.words = self.view("<u8")
         """The eight bytes at each position, as an integer."""

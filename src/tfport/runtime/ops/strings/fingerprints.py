@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 _U = np.uint64
 _K0, _K1, _K2 = _U(0xC3A5C85C97CB3127), _U(0xB492B66FBE98F273), _U(0x9AE16A3B2F90404F)
 
+_LONGEST = 65
+"""Longer strings are hashed like those of this size."""
+
 
 class PackedStrings:
     """Strings in one buffer, to read words of all strings at an offset."""
@@ -26,6 +29,7 @@ class PackedStrings:
         """After the last string, `raw` has eight more bytes: words are read past the end, and masked."""
         self.starts, self.sizes = starts, sizes
         self.words: Words = np.ndarray((len(raw) - 7,), "<u8", raw, strides=(1,))
+        self.bytes = np.frombuffer(raw, np.uint8)
 
     @classmethod
     def of(cls, strings: Sequence[bytes]) -> PackedStrings:
@@ -33,14 +37,18 @@ class PackedStrings:
         sizes = np.fromiter(map(len, strings), np.int64, len(strings))
         return cls(b"".join((*strings, bytes(8))), np.cumsum(sizes) - sizes, sizes)
 
-    def only(self, chosen: NDArray[np.bool_]) -> PackedStrings:
+    def only(self, chosen: NDArray[Any]) -> PackedStrings:
         """A subset of the strings."""
         part = object.__new__(PackedStrings)
-        part.words, part.sizes, part.starts = self.words, self.sizes[chosen], self.starts[chosen]
+        part.words, part.bytes = self.words, self.bytes
+        part.sizes, part.starts = self.sizes[chosen], self.starts[chosen]
         return part
 
     def word(self, at: Any, width: int = 8) -> Words:
         """The little-endian integer of `width` bytes at an offset into each string."""
+        if width == 1:
+            byte: Words = self.bytes[self.starts + at].astype(np.uint64)
+            return byte
         word: Words = self.words[self.starts + at]
         return word if width == 8 else word & _U((1 << 8 * width) - 1)
 
@@ -72,7 +80,8 @@ def fingerprint64(strings: Sequence[bytes]) -> Words:
 def packed_fingerprint64(packed: PackedStrings) -> Words:
     """FarmHash's Fingerprint64 of each string."""
     out = np.empty(len(packed.sizes), np.uint64)
-    low = 0
+    sizes, low = np.minimum(packed.sizes, _LONGEST).astype(np.uint8), 0
+    longest = int(sizes.max(initial=0))
     for high, formula in (
         (0, None),
         (3, _up_to_3_bytes),
@@ -80,12 +89,14 @@ def packed_fingerprint64(packed: PackedStrings) -> Words:
         (16, _up_to_16_bytes),
         (32, _up_to_32_bytes),
         (64, _up_to_64_bytes),
-        (None, _longer),
+        (_LONGEST, _longer),
     ):
-        chosen = packed.sizes >= low if high is None else (packed.sizes >= low) & (packed.sizes <= high)
-        if chosen.any():
+        chosen = np.flatnonzero((sizes >= low) & (sizes <= high))
+        if len(chosen):
             out[chosen] = _K2 if formula is None else formula(packed.only(chosen))
-        low = high + 1 if high is not None else low
+        if longest <= high:
+            break
+        low = high + 1
     return out
 
 
