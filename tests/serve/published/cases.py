@@ -27,7 +27,7 @@ from typing import Any
 FOLDER = Path(__file__).parent
 DEVIATIONS = {  # how tfport answers otherwise, in the words of docs/commands/serve.md
     "list-of-models": "`GET /v1/models` lists all models",
-    "status-of-a-label": "The status of a label is that of its version",
+    "status-of-a-label": "A label has its version's status",
     "model-before-body": "An unknown model is rejected before the body is read",
     "number-format": "Numbers in JSON have the fewest digits that restore them",
     "number-too-big": "A number in JSON that is too big for a double is infinite",
