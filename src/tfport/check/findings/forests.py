@@ -132,25 +132,27 @@ def _doubt(feature: ForestFeature, version: str) -> str:
 
 
 def _features(checked: CheckedModel) -> Iterator[tuple[str, ForestFeature]]:
-    """What the forests of a model have; one that cannot be read is left to the loader."""
-    from tfport.formats.yggdrasil.read import DATA_SPEC, read_forest  # with numpy; few targets need it
+    """What the forests of a model have; one that cannot be read is left to the loader, but for its kind."""
+    from tfport.formats.yggdrasil.read import DATA_SPEC, read_forest, read_kind  # with numpy; few need it
 
     model = checked.model
     for asset in assets(model):
         if asset.file.endswith(DATA_SPEC) and asset.nbytes is not None:
             prefix = asset.file.removesuffix(DATA_SPEC)
+            file = model.files.label(f"{ASSETS}/{prefix}header.pb")
             try:
+                if feature := KINDS.get(read_kind(model.files, ASSETS, prefix)):
+                    yield file, feature
                 forest = read_forest(model.files, ASSETS, prefix)
             except UnreadableFile:
                 continue
-            file = model.files.label(f"{ASSETS}/{prefix}header.pb")
             yield from ((file, feature) for feature in forest_features(forest))
 
 
 def forest_features(forest: ForestModel) -> Iterator[ForestFeature]:
     types = {forest.columns[index].type for index in forest.features}
+    """What a forest has, beside its kind."""
     for table, names in (
-        (KINDS, {forest.kind}),
         (TASKS, {forest.task}),
         (LOSSES, {forest.loss}),
         (FORMATS, {forest.node_format}),

@@ -38,9 +38,19 @@ MOST_DEPTH = 10_000
 MOST_TREES = 1 << 24
 
 
+def read_kind(files: Files, folder: str, prefix: str = "") -> str:
+    """What the header of a model calls it, also if `read_forest` does not know such models."""
+    header = read_message(pb.ForestModelHeader, files, f"{_base(folder, prefix)}header.pb")
+    return header.name.decode(errors="replace")
+
+
+def _base(folder: str, prefix: str) -> str:
+    return f"{folder.rstrip('/')}/{prefix}" if folder else prefix
+
+
 def read_forest(files: Files, folder: str, prefix: str = "") -> ForestModel:
     """The headers of the model in a folder whose file names start with `prefix`."""
-    base = f"{folder.rstrip('/')}/{prefix}" if folder else prefix
+    base = _base(folder, prefix)
     header = read_message(pb.ForestModelHeader, files, f"{base}header.pb")
     where = files.label(f"{base}header.pb")
     kind = header.name.decode(errors="replace")
@@ -107,7 +117,7 @@ def _column(column: pb.ForestColumn) -> ForestColumnRecord:
 
 def read_nodes(files: Files, folder: str, prefix: str, forest: ForestModel) -> ForestNodes:
     """The trees of a forest."""
-    base = f"{folder.rstrip('/')}/{prefix}nodes" if folder else f"{prefix}nodes"
+    base = f"{_base(folder, prefix)}nodes"
     names = [f"{base}-{shard:05d}-of-{forest.shards:05d}" for shard in range(forest.shards)]
     if not names:
         raise UnreadableFile(f"{files.label(base)}: the forest has no files with nodes")
