@@ -21,6 +21,16 @@ def test_work_is_done_in_order_in_one_other_thread(preparations):
     assert threading.current_thread() not in {thread for _, thread in done}
 
 
+def test_its_thread_outlives_what_it_did(preparations):
+    """Kernels of its graphs are unloaded when it ends."""
+    threads = []
+    for _ in range(2):
+        preparations.begin(lambda: threads.append(threading.current_thread()))
+        preparations.wait()
+    assert threads[0] is threads[1]
+    assert threads[0].is_alive()
+
+
 def test_what_fails_does_not_end_the_rest(preparations):
     done = []
     preparations.begin(lambda: 1 / 0)

@@ -6,9 +6,11 @@ after another: a graph is not captured while kernels are compiled, for which all
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections import deque
 from collections.abc import Callable
+from concurrent import futures
+from concurrent.futures import Future, ThreadPoolExecutor
 
 from tfport.operating_system import after_fork
 
@@ -18,41 +20,34 @@ RUNS_TO_PREPARE = 3
 
 
 class Preparations:
-    """Work to do beside calls; the thread ends when nothing is left, or when the process ends."""
+    """Work to do beside calls, in a thread that lives as long as the process.
+
+    ONNX Runtime keeps attention kernels that cuDNN compiled until the thread ends that needed them. Graphs
+    would still launch them then, from memory in which other kernels lie.
+    """
 
     def __init__(self) -> None:
-        self._changed = threading.Condition()
-        self._left: deque[Work] = deque()
-        self._works = False
+        # its thread is not a daemon, which may end in the middle of a call to the driver
+        self._thread = ThreadPoolExecutor(1, "tfport-preparation")
+        self._last: Future[None] | None = None
 
     def begin(self, work: Work) -> None:
-        """Do this after what was begun before; what it raises is lost."""
-        with self._changed:
-            self._left.append(work)
-            if not self._works:
-                self._works = True
-                # not a daemon: such a thread may end in the middle of a call to the driver
-                threading.Thread(target=self._serve, name="tfport-preparation").start()
+        """Do this after what was begun before; what it raises is lost, and all when the process ends."""
+        with contextlib.suppress(RuntimeError):  # the process ends
+            self._last = self._thread.submit(_unless_ending, work)
 
     def wait(self) -> None:
-        """Wait until all is done that was begun."""
-        with self._changed:
-            while self._works:
-                self._changed.wait()
+        """Wait until all is done that was begun, also by what was begun."""
+        waited = None
+        while (last := self._last) is not waited:
+            waited = last
+            if last is not None:
+                futures.wait([last])
 
-    def _serve(self) -> None:
-        while True:
-            with self._changed:
-                if not self._left or not threading.main_thread().is_alive():
-                    self._left.clear()
-                    self._works = False
-                    self._changed.notify_all()
-                    return
-                work = self._left.popleft()
-            try:
-                work()
-            except Exception:  # calls go on without it
-                continue
+
+def _unless_ending(work: Work) -> None:
+    if threading.main_thread().is_alive():
+        work()
 
 
 PREPARATIONS = Preparations()
