@@ -292,12 +292,14 @@ class Session:
 
     def _new_plan(self, key: PlanKey, in_advance: bool) -> tuple[AnyPlan, int]:
         """A plan for a key, and the version of the state that it is for."""
-        if (whole := self._whole_file(key)) is not None:
+        if self._lite_files is LiteFiles.ALL and (whole := self._whole_file(key)) is not None:
             return whole, self.state.version
         self._initialize()
         rival = self.engine.rival
         engine = self.engine if rival is None else rival.engine
         program, version = self._tracer.runnable(key.fetches, key.feeds, key.assumed, engine)
+        if self._lite_files is LiteFiles.ROBUST and (whole := self._whole_file(key)) is not None:
+            return whole, version  # what tfport refuses does not reach LiteRT
         if rival is None:
             return self._copied_plan(key, program, version, in_advance), version
 

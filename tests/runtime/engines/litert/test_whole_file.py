@@ -115,6 +115,13 @@ def test_the_default_engine_plans_other_files(operators):
     assert made_by_default(content) is Plan
 
 
+def test_a_wrong_number_of_parts_is_an_error_and_does_not_reach_litert():
+    split = op("SPLIT", "axis x", "y", num_splits=-9)
+    content = lite_bytes(lite_file(graph("x -> y", split, axis=i32(0), x="FLOAT32 1 3", y="FLOAT32 1 3")))
+    with pytest.raises(tfport.Error, match="has no output 0"):
+        made_by_default(content)
+
+
 def test_a_depthwise_convolution_without_a_bias_is_planned():
     x, weights = f32(*range(36)).reshape(1, 4, 3, 3), f32(*range(12)).reshape(1, 2, 2, 3)
     depthwise = op(

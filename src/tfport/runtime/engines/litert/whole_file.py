@@ -41,6 +41,8 @@ ROBUST = frozenset((
 """Ops of networks, with the recorded answers. Files of them, damaged at random, do not end the process
 (`tools/fuzz_lite.py`). XNNPACK's EXP rounds more than others, and its RSQRT of 0 is NaN."""
 WEIGHTED = frozenset(["BATCH_MATMUL", "CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV"])
+COUNTS = {"PACK": "values_count", "SPLIT": "num_splits", "SPLIT_V": "num_splits", "UNPACK": "num"}
+"""The options that say how many outputs there are; for PACK, inputs."""
 QUANTIZED = {"INT8": (-128, 127), "UINT8": (0, 255), "INT16": (-(2**15), 2**15 - 1)}
 """The numbers of a type, and so its zero points; 0 for other types."""
 PLAIN = frozenset(["BOOL", "FLOAT32", "INT8", "INT16", "INT32", "INT64", "UINT8"])
@@ -141,7 +143,7 @@ def may_run_alone(file: LiteFile) -> bool:
 def is_robust(file: LiteFile) -> bool:
     """Whether LiteRT computes or refuses a file, whatever it says, in answers that NumPy has types for."""
     return all(
-        all(operator.code.op in ROBUST for operator in subgraph.operators)
+        all(operator.code.op in ROBUST and _counts_well(operator) for operator in subgraph.operators)
         and not any(_is_hybrid(operator, subgraph) for operator in subgraph.operators)
         and all(map(_is_sound, subgraph.tensors))
         and all(subgraph.tensors[i].type in PLAIN for i in (*subgraph.inputs, *subgraph.outputs))
@@ -183,6 +185,13 @@ def _is_sound(tensor: LiteTensor) -> bool:
         and all(0 < scale < math.inf for scale in scales)
         and all(least <= point <= most for point in points)
     )
+
+
+def _counts_well(operator: LiteOperator) -> bool:
+    """Whether an operator has as many inputs or outputs as its options say: LiteRT believes these."""
+    pack, option = operator.code.op == "PACK", COUNTS.get(operator.code.op)
+    stated = operator.options.get(option, 0) if option else None
+    return stated is None or stated == len(operator.inputs if pack else operator.outputs)
 
 
 def _is_hybrid(operator: LiteOperator, subgraph: Subgraph) -> bool:
