@@ -394,9 +394,9 @@ def _readable(every: dict[str, Any]) -> Iterator[str]:
     wrote, both = sum(_is_written("export", row) for row in rows), sum("convert" in row for row in rows)
     ran, alike = _count(compared, "export"), _count(compared, "export", "alike")
     yield f"{len(rows)} are whole models with a signature and without Python code; the table has them."
-    yield f"tfport wrote {wrote}. Each export runs the file in LiteRT 2.3.0, on up to 15 inputs, beside the model"
-    yield f"in tfport; {ran} were also compared with the original on ten inputs, and {alike} are alike. On the"
-    yield f"{both} models that both were asked for:"
+    yield f"tfport wrote {wrote}. Each export runs the file in LiteRT 2.3.0, on up to 15 inputs, beside the"
+    yield f"model in tfport; {ran} were also compared with the original on ten inputs, and {alike} are alike."
+    yield f"On the {both} models that both were asked for:"
     yield ""
 
 
