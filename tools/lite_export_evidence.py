@@ -331,7 +331,7 @@ def page() -> None:
         *NEWEST_WORDS,
         *_readable(newest),
         "",
-        *_summary({n: r for n, r in newest.items() if _is_readable(r) and "convert" in r}, "cpu"),
+        *_summary({n: r for n, r in newest.items() if _is_readable(r) and "convert" in r}, "cpu", "2.21.0"),
         *_split(newest),
         *_table({name: row for name, row in newest.items() if _is_readable(row)}, "cpu"),
         "",
@@ -390,7 +390,7 @@ def _is_readable(row: dict[str, Any]) -> bool:
 
 def _readable(every: dict[str, Any]) -> Iterator[str]:
     rows = [row for row in every.values() if _is_readable(row)]
-    compared = [row["compared"] for row in rows if "compared" in row]
+    compared = [r["compared"] for r in rows if "compared" in r and r["export"]["kind"] != "lite"]
     wrote, both = sum(_is_written("export", row) for row in rows), sum("convert" in row for row in rows)
     ran, alike = _count(compared, "export"), _count(compared, "export", "alike")
     yield f"{len(rows)} are whole models with a signature and without Python code; the table has them."
@@ -422,7 +422,7 @@ def _range(rows: list[dict[str, Any]], side: str, key: str) -> str:
     return f"{statistics.median(ratios):.1f} ({ratios[0]:.1f} to {ratios[-1]:.1f})"
 
 
-def _summary(every: dict[str, Any], clock: str) -> Iterator[str]:
+def _summary(every: dict[str, Any], clock: str, version: str = "2.18.1") -> Iterator[str]:
     """What each side wrote, and how the files of both compare."""
     wrote = {side: [n for n, row in every.items() if _is_written(side, row)] for side in SIDES}
     both = [every[name] for name in wrote["export"] if name in wrote["convert"]]
@@ -449,9 +449,12 @@ def _summary(every: dict[str, Any], clock: str) -> Iterator[str]:
         yield f"{len(speeds)}, from {least:.2f} to {most:.2f}; {within} at most {SLOWER}), with one"
         yield "thread, taking turns in one process."
     yield ""
-    yield "Outputs for ten inputs are compared with the original's in TensorFlow 2.18.1. LiteRT 2.3.0"
-    yield "runs the files, and TensorFlow 2.18.1, whose wheel has the Flex delegate, those with Flex ops."
-    yield f"TensorFlow 2.18.1 could not load {missing} of the originals; their files are compared with"
+    yield f"Outputs for ten inputs are compared with the original's in TensorFlow {version}. LiteRT 2.3.0 runs"
+    if any("flex" in row for row in every.values()):
+        yield f"the files, and TensorFlow {version}, whose wheel has the Flex delegate, those with Flex ops."
+    else:
+        yield "the files."
+    yield f"TensorFlow {version} could not load {missing} of the originals; their files are compared with"
     yield "tfport's answers. Outputs of files without signatures, which the converter makes"
     yield "from frozen graphs, are compared in order."
     yield ""

@@ -92,7 +92,7 @@ def ask(
     python: str, modules: Sequence[str], jobs: Sequence[list[str]], take: Callable[[int, Any], None]
 ) -> None:
     """Give jobs to a worker, one after the other."""
-    command = [python, str(WORKER), *modules]
+    command = [python, "-P", str(WORKER), *modules]  # torch would find the folder `triton` here
     environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "TF_ENABLE_ONEDNN_OPTS": "0"}
     if python != sys.executable:
         environment.pop("PYTHONPATH", None)
@@ -227,7 +227,10 @@ before anyone looked at them. Most of the others are not whole models: weights w
 code, or models with missing parts. The table has those for which tfport finds inputs, with the outcome of the
 first run; `.tflite` files are [on a page of their own](lite_to_onnx.md). OpenVINO crashes when it compiles
 two of these, quantized detectors. A model of 15,118 nodes (maxim-deblurring), for which tfport finds no
-inputs, takes 118 CPU seconds; it was not run. tf2onnx tried NUMBER models, the first of the draw."""
+inputs, takes 118 CPU seconds; it was not run. Two differ from Keras. AlexanderBurkhart's LSTM is stateful:
+Keras continues with the previous call's state, tfport starts each call from zeros, and only the first answers
+are equal. 98mprice's LSTM of 50 steps amplifies rounding: its own answers change by 0.05 if its inputs change
+by one part in 10,000,000. tf2onnx tried NUMBER models, the first of the draw."""
 
 FRESH_INTRODUCTION = """\
 `tools/onnx_fresh_models.toml` lists them, and was committed before the first run: Keras files of PyPI

@@ -161,7 +161,7 @@ def speed_section(speed: dict[str, Any]) -> str:
 def fresh_section(document: dict[str, Any], head: str) -> str:
     first, now = document["first"], document["now"]
     written = [r for r in first.values() if r["outcome"] == "written"]
-    right = [r for r in written if all(v.startswith("same") for v in ran_of(r).values())]
+    right = [r for r in written if (ran := ran_of(r)) and all(v.startswith("same") for v in ran.values())]
     counts = {kind: sum(r["outcome"] == kind for r in first.values()) for kind in ("refused", "crashed")}
     head = head.format(count=len(first), written=len(written), right=len(right), **counts)
     rows = [
