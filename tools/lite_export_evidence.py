@@ -449,11 +449,11 @@ def _summary(every: dict[str, Any], clock: str, version: str = "2.18.1") -> Iter
         yield f"{len(speeds)}, from {least:.2f} to {most:.2f}; {within} at most {SLOWER}), with one"
         yield "thread, taking turns in one process."
     yield ""
-    yield f"Outputs for ten inputs are compared with the original's in TensorFlow {version}. LiteRT 2.3.0 runs"
+    yield f"Outputs for ten inputs are compared with the original's in TensorFlow {version}. LiteRT 2.3.0"
     if any("flex" in row for row in every.values()):
-        yield f"the files, and TensorFlow {version}, whose wheel has the Flex delegate, those with Flex ops."
+        yield f"runs the files, and TensorFlow {version}, whose wheel has the Flex delegate, those with Flex ops."
     else:
-        yield "the files."
+        yield "runs the files."
     yield f"TensorFlow {version} could not load {missing} of the originals; their files are compared with"
     yield "tfport's answers. Outputs of files without signatures, which the converter makes"
     yield "from frozen graphs, are compared in order."
