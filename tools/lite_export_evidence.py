@@ -451,7 +451,8 @@ def _summary(every: dict[str, Any], clock: str, version: str = "2.18.1") -> Iter
     yield ""
     yield f"Outputs for ten inputs are compared with the original's in TensorFlow {version}. LiteRT 2.3.0"
     if any("flex" in row for row in every.values()):
-        yield f"runs the files, and TensorFlow {version}, whose wheel has the Flex delegate, those with Flex ops."
+        yield f"runs the files, and TensorFlow {version}, whose wheel has the Flex delegate, those with Flex"
+        yield "ops."
     else:
         yield "runs the files."
     yield f"TensorFlow {version} could not load {missing} of the originals; their files are compared with"
