@@ -5,7 +5,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from tests.browser.opened_page import OpenedPage
-from tests.browser.views import ATTENTION, settled
+from tests.browser.views import ATTENTION, TFLITE, settled
 from tests.odd_names import odd_name
 from tests.recorded_models import path_of
 from tests.web.ui_client import TOKEN, running
@@ -201,3 +201,11 @@ def test_the_function_and_node_of_a_comparison_survive_a_reload(opened, ui):
     page.reload()
     assert graphs.get_by_text(re.compile("^Selected: ")).inner_text() == selected
     assert choice.input_value() == chosen
+
+
+def test_models_with_layers_or_operators_are_compared_by_their_graphs(opened, ui, sample_folder):
+    a, b = ui.open(sample_folder / "small.h5"), ui.open(TFLITE)
+    page = opened.go(f"/compare?a={a}&b={b}")
+    graphs = page.get_by_role("region", name="Graphs side by side")
+    graphs.get_by_role("region", name="Nodes that differ").wait_for()
+    assert not graphs.get_by_text("only those can be compared").count()

@@ -34,8 +34,14 @@ export function Compare({ query }: { query: URLSearchParams }): JSX.Element {
   );
 }
 
+const LONGEST_PATH = 80;
+
 function addressOf(a: string, b: string): string {
   return `#/compare?${new URLSearchParams({ ...(a ? { a } : {}), ...(b ? { b } : {}) })}`;
+}
+
+function endOf(path: string): string {
+  return path.length > LONGEST_PATH ? `…${path.slice(1 - LONGEST_PATH)}` : path;
 }
 
 interface ModelChoiceProps {
@@ -53,7 +59,7 @@ function ModelChoice({ label, models, value, onChange }: ModelChoiceProps): JSX.
         <option value="">choose a model</option>
         {models.map((entry) => (
           <option key={entry.id} value={entry.id}>
-            {printable(entry.name).slice(0, 60)} — {printable(entry.path).slice(-80)}
+            {printable(entry.name).slice(0, 60)} — {endOf(printable(entry.path))}
           </option>
         ))}
       </select>

@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
-import type { GraphDifference, GraphSummary, NodeAddress } from "../../api/types";
+import type { GraphDifference, GraphKind, GraphSummary, NodeAddress } from "../../api/types";
 import { count, whole } from "../../components/format";
 import { Problem, Request } from "../../components/states";
 import { Name, printable, shortened } from "../../components/text";
@@ -35,8 +35,12 @@ export const START: Place = { graphs: [null, null], nodes: [null, null] };
 
 type Pair = [string, string];
 
+/** Graphs of layers and of TensorFlow Lite operators: the server compares graphs of TensorFlow ops. */
+const OTHER_NODES: ReadonlySet<GraphKind> = new Set<GraphKind>(["layers", "subgraph"]);
+
 export function SideBySide({ a, b, titles, place, onPlace }: SideBySideProps): JSX.Element {
-  const ask = () => Promise.all([a, b].map(async (id) => (await sessionOf(id).entry(), sessionOf(id).graphs())));
+  const comparable = async (id: string) => (await sessionOf(id).entry(), (await sessionOf(id).graphs()).filter(({ kind }) => !OTHER_NODES.has(kind)));
+  const ask = () => Promise.all([a, b].map(comparable));
   return (
     <section class="card stack" aria-label="Graphs side by side">
       <h2>Graphs</h2>

@@ -8,6 +8,7 @@ import { Name, Sentence } from "../../components/text";
 type Comparison = Certificate["comparisons"][number];
 
 const MARKS: Record<string, [string, string]> = { alike: ["✓", "good"], differs: ["✕", "bad"] };
+const WORDS: Record<string, string> = { alike: "outputs agree", differs: "outputs differ" };
 
 export function Differences({ comparisons }: { comparisons: Comparison[] }): JSX.Element {
   return (
@@ -32,7 +33,7 @@ function OfSignature({ comparison }: { comparison: Comparison }): JSX.Element {
         </span>{" "}
         <Name text={signature} longest={120} />{" "}
         <small>
-          {verdict}: {count(answered, "input")} answered{refused > 0 && `, ${whole(refused)} refused`}, on {runner}
+          {WORDS[verdict] ?? verdict}: {count(answered, "input")} answered{refused > 0 && `, ${whole(refused)} refused`}, on {runner}
           {beside}
         </small>
       </h3>
