@@ -149,7 +149,7 @@ def run(args: argparse.Namespace) -> int:
         return verify(args)
     needed = {"MODEL": args.model, "--for TARGET": args.target, "-o OUT": args.output}
     if missing := [name for name, value in needed.items() if value is None]:
-        raise Error(f"tfport fix: expected {', '.join(missing)}; `--verify CERTIFICATE` needs none of them")
+        raise Error(f"tfport fix: expected {', '.join(missing)}, or only `--verify CERTIFICATE`")
     return _rewrite(args)
 
 

@@ -51,6 +51,17 @@ def test_the_model_may_follow_the_targets(capsys):
     assert capsys.readouterr() == named
 
 
+def test_a_folder_of_models_may_follow_the_targets(tmp_path, capsys):
+    for name in ("a.pb", "b.pb"):
+        (tmp_path / name).write_bytes(GRAPH)
+    assert check("--on", "tensorflow==2.8.4", str(tmp_path)) == 0
+    assert "2 models: 2 run" in capsys.readouterr().out
+    (tmp_path / "site-packages" / "package").mkdir(parents=True)
+    (tmp_path / "a.pb").rename(tmp_path / "site-packages" / "package" / "a.pb")
+    assert check("--on", "tensorflow==2.8.4", str(tmp_path / "site-packages")) == 2  # a target
+    assert "expected MODEL" in capsys.readouterr().err
+
+
 def test_the_json_has_the_documented_fields(capsys):
     assert check(ATTENTION, "--on", "tensorflow==1.13.2", "--device", "cpu", "--json") == 1
     document = json.loads(capsys.readouterr().out)

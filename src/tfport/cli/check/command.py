@@ -134,5 +134,18 @@ def _is_model(path: str) -> bool:
     try:
         find_model(path)
     except Error:
-        return False
+        return _has_models(path)
     return True
+
+
+def _has_models(path: str) -> bool:
+    """Whether a folder has models of its own; one of packages, which is a target, has them further down."""
+    import os
+
+    from tfport.formats.files import Folder
+    from tfport.formats.recognize import folder_models
+
+    try:
+        return path != "." and os.path.isdir(path) and any(folder_models(Folder(path)))
+    except Error:
+        return False
