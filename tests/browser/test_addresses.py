@@ -209,3 +209,10 @@ def test_models_with_layers_or_operators_are_compared_by_their_graphs(opened, ui
     graphs = page.get_by_role("region", name="Graphs side by side")
     graphs.get_by_role("region", name="Nodes that differ").wait_for()
     assert not graphs.get_by_text("only those can be compared").count()
+
+
+def test_a_cause_in_a_keras_file_leads_to_the_verdict_of_its_release(opened, ui, sample_folder):
+    page = opened.path(sample_folder / "small.h5")
+    page.get_by_role("region", name="Where it runs").get_by_role("link").first.click()
+    page.get_by_role("region", name=re.compile("^Result for")).locator(".finding").first.wait_for()
+    assert "target" in query(page)

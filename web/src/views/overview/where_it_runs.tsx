@@ -97,7 +97,7 @@ function Reason({ bars, index, strip, matrix, session }: ReasonProps): JSX.Eleme
           {details.length > 1 && (
             <small>
               {" "}
-              and <a href={modelAddress(session.id, "verdicts")}>{count(details.length - 1, "more cause")}</a>
+              and <a href={verdictAddress(first, session)}>{count(details.length - 1, "more cause")}</a>
             </small>
           )}
         </>
@@ -110,7 +110,7 @@ function Why({ finding, detail, session }: { finding: Finding; detail: MatrixDet
   const has = (tab: string) => source.tabs().includes(tab);
   const nodes = finding.count;
   const text = <Sentence text={finding.message} />;
-  if (nodes === 0 || !has("graph") || source.isStatic) return has("verdicts") ? <a href={modelAddress(session.id, "verdicts")}>{text}</a> : text;
+  if (nodes === 0 || !has("graph") || source.isStatic) return has("verdicts") ? <a href={verdictAddress(detail, session)}>{text}</a> : text;
   return (
     <>
       {text}{" "}
@@ -119,6 +119,12 @@ function Why({ finding, detail, session }: { finding: Finding; detail: MatrixDet
       </a>
     </>
   );
+}
+
+/** The verdict on the release of a cause, with all its findings; a static page has no verdict on a single one. */
+function verdictAddress(detail: MatrixDetail, session: ModelSession): string {
+  const { target, device } = placeOf(detail.finding, detail);
+  return modelAddress(session.id, "verdicts", source.isStatic || !target ? {} : { target, ...(device ? { device } : {}) });
 }
 
 /** The causes on the release of a range that is nearest to one that runs the model; without one, the newest. */
