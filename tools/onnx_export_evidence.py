@@ -230,7 +230,7 @@ two of these, quantized detectors. A model of 15,118 nodes (maxim-deblurring), f
 inputs, takes 118 CPU seconds; it was not run. Two differ from Keras. AlexanderBurkhart's LSTM is stateful:
 Keras continues with the previous call's state, tfport starts each call from zeros, and only the first answers
 are equal. 98mprice's LSTM of 50 steps amplifies rounding: its own answers change by 0.05 if its inputs change
-by one part in 10,000,000. tf2onnx tried NUMBER models, the first of the draw."""
+by one part in 10,000,000. tf2onnx tried only NUMBER of these."""
 
 FRESH_INTRODUCTION = """\
 `tools/onnx_fresh_models.toml` lists them, and was committed before the first run: Keras files of PyPI

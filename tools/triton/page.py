@@ -46,7 +46,8 @@ NEWEST = EVIDENCE / "triton_newest.json"
 NEWEST_HEAD = """## The newest draw
 
 A seed chose these models from the readable ones of `tools/export_draw.toml`, before any of them was tried here: of {count},
-{written} were written; {loaded} of these load and {same} give the same answers on every call.
+{written} were written (tfport refused the others, or the trial timed out); {loaded} load and {same} give the same answers on
+every call.
 
 """
 
