@@ -115,6 +115,12 @@ def test_the_default_engine_plans_other_files(operators):
     assert made_by_default(content) is Plan
 
 
+def test_tfport_computes_empty_inputs():
+    session = tfport.Session(RELU, threads=1)
+    assert answers(session, np.zeros((0, 3), np.float32))[0].shape == (0, 3)
+    assert answers(session, f32(1, -2, 3).reshape(1, 3))[0].tolist() == [[1, 0, 3]]
+
+
 def test_a_wrong_number_of_parts_is_an_error_and_does_not_reach_litert():
     split = op("SPLIT", "axis x", "y", num_splits=-9)
     content = lite_bytes(lite_file(graph("x -> y", split, axis=i32(0), x="FLOAT32 1 3", y="FLOAT32 1 3")))
