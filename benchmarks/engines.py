@@ -192,10 +192,9 @@ def beam_job(handler: Any, element: Callable[[bytes], Any], value: Callable[[Any
     def job(path: str) -> float:
         with tempfile.TemporaryDirectory() as folder:
             with beam.Pipeline() as pipeline:
-                results = (
-                    pipeline | beam.io.ReadFromTFRecord(path) | beam.Map(element) | RunInference(handler)
-                )
-                total = results | beam.Map(value) | beam.CombineGlobally(sum)
+                rows = pipeline | beam.io.ReadFromTFRecord(path) | "rows" >> beam.Map(element)
+                values = rows | RunInference(handler) | "values" >> beam.Map(value)
+                total = values | beam.CombineGlobally(sum)
                 _ = total | beam.io.WriteToText(f"{folder}/sum", shard_name_template="")
             return float(Path(folder, "sum").read_text())
 
