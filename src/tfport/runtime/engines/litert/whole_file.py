@@ -104,10 +104,8 @@ class WholeFilePlan:
         sizes = [array.shape for array in arrays]
         if self.sizes.get(id(interpreter)) == sizes:
             return
-        if any(0 in size for size in sizes):
-            raise EngineFailed(
-                "an input is empty"
-            )  # resizing an empty image ends the process in LiteRT 2.3.0
+        if any(0 in size for size in sizes):  # resizing an empty image ends the process in LiteRT 2.3.0
+            raise EngineFailed("an input is empty")
         self.sizes.pop(id(interpreter), None)  # until they are allocated
         for tensor, size in zip(self.inputs, sizes, strict=True):
             interpreter.resize_tensor_input(tensor, size)
