@@ -88,7 +88,7 @@ def test_the_page_starts_with_a_summary_and_the_pairs_that_are_not_right():
 def test_the_page_says_how_often_and_where_pairs_were_run():
     once, emulated = entry(runs=1), entry(emulated=True)
     page = records.page({"a": {"tensorflow==1.12.3": entry(), "tensorflow==1.4.1": emulated, "1.15.5": once}})
-    said = "2 pairs were run 10 times, 1 pairs were run once. Of these, 1 ran in an emulator of x86-64."
+    said = "2 pairs were run 10 times, 1 pairs were run once. Of these, 1 ran in an x86-64 emulator."
     assert said in page
     assert "| a | 2.21.0 | 1.4.1 | runs | same | 10 (emulated) |" in page
 

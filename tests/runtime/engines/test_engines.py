@@ -44,7 +44,7 @@ def test_openvino_computes_slopes_after_a_sum():
 
 
 def test_an_unknown_engine_is_an_error():
-    expected = "onnxruntime, openvino, openvino-bfloat16, litert, auto or none"
+    expected = "default, onnxruntime, openvino, openvino-bfloat16, litert, auto or none"
     with pytest.raises(tfport.Error, match=f"unknown engine `cuda`; expected {expected}"):
         tfport.Session(load("module"), engine="cuda")
 
