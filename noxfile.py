@@ -36,7 +36,7 @@ RUNNING = {
 """A command for each extra that one needs."""
 FASTER = {"fsspec", "pysimdjson", "uvloop"}
 """Packages without which a command works."""
-IGNORED = ["--ignore=tests/live", "--ignore=tests/serve", "--ignore=tests/browser"]
+IGNORED = [f"--ignore=tests/{folder}" for folder in ("live", "serve", "browser", "engines")]
 EVERYDAY = [["-n", "2", *IGNORED], ["-n", "2", "tests/serve"]]
 
 nox.options.default_venv_backend = "venv"

@@ -47,7 +47,7 @@ def run_in_litert(data: bytes) -> None:
         return
     session = tfport.Session(model, threads=1)
     for name, signature in model.signatures.items():
-        shapes = {key: [size or 1 for size in spec.shape.dims] for key, spec in signature.inputs.items()}
+        shapes = {k: [size or 1 for size in spec.shape.dims or ()] for k, spec in signature.inputs.items()}
         if sum(math.prod(shape) for shape in shapes.values()) < MOST_ELEMENTS:
             session.signature(name)(
                 **{key: np.ones(shapes[key], spec.dtype.numpy) for key, spec in signature.inputs.items()}

@@ -149,8 +149,23 @@ def answer(question, module):
         return type(error), str(error)
 
 
+CHANGED = ("equal NaN", "a field not initialised")
+"""What the standard library answers otherwise since Python 3.13; ours answers as in 3.12 everywhere."""
+
+
+def asked(questions):
+    changed = CHANGED if sys.version_info >= (3, 13) else ()
+    return [pytest.param(question, id=name) for name, question in questions.items() if name not in changed]
+
+
+def test_changed_answers_are_those_of_python_3_12():
+    assert OURS.Single(NAN) == OURS.Single(NAN)
+    with pytest.raises(ValueError, match="field made is declared with init=False"):
+        lazy.replace(OURS.FrozenWithDict(1), made=2)
+
+
 @pytest.mark.parametrize("few", [0, 1000], ids=["compiled", "few instances"])
-@pytest.mark.parametrize("question", QUESTIONS.values(), ids=QUESTIONS)
+@pytest.mark.parametrize("question", asked(QUESTIONS))
 def test_a_class_behaves_as_in_the_standard_library(question, few, monkeypatch):
     monkeypatch.setattr("tfport.startup.dataclass.FEW", few)
     assert answer(question, declare(lazy)) == answer(question, STANDARD)
@@ -164,7 +179,7 @@ REPLACED = {
 }
 
 
-@pytest.mark.parametrize("question", REPLACED.values(), ids=REPLACED)
+@pytest.mark.parametrize("question", asked(REPLACED))
 def test_fields_are_replaced_as_in_the_standard_library(question):
     ours, standard = (
         answer(lambda m, of=of: question(m, of.replace), classes)

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from tests.frontends.lite.cases import case, check, checks, const, out, q
 
+import tfport
+from tfport.formats.lite.write import lite_bytes
 from tfport.frontends.lite.quantized_value import INT8, UINT8
 from tfport.runtime.onnx.shapes import infer_shapes
 from tfport.runtime.operand import Operand
@@ -182,3 +184,11 @@ def test_all_sizes_after_a_convolution_are_known_to_the_engine():
     assert shape == (1, 6, 5, 4)
     rows, columns = Operand(UINT8, (2, 5, 7)), Operand(UINT8, (2, 7, 3))
     assert infer_shapes("QLinearMatMul", [rows, None, None, columns], {}, 1) == [(2, 5, 3)]
+
+
+def test_channels_that_are_not_in_the_file_are_not_counted():
+    """Two factors for each of them would take 8 GB."""
+    file = tfport.load(conv(X, W, 0.01).model).lite
+    file.subgraphs[0].tensors[1].shape = (2**28, 3, 2, 4)
+    refusal = tfport.load(lite_bytes(file)).no_graph
+    assert "the constant `in1` has the shape [268435456, 3, 2, 4] and 144 elements" in refusal

@@ -24,6 +24,9 @@ from tfport.frontends.lite.windows import Convolution2D
 from tfport.graph.dtypes import INT32, INT64
 from tfport.graph.graph import Value
 
+MANY_CHANNELS = 1 << 16
+"""More than networks have: a damaged shape may say so of weights that are not in the file."""
+
 
 @quantized("CONV_2D")
 def conv_2d(
@@ -177,6 +180,10 @@ def signed_weights(b: OperatorBuilder, weights: LiteValue, order: Sequence[int])
     if not weights.quantization.is_per_channel and weights.zero_point and weights.type != "UINT8":
         raise b.refuse("weights with a zero point are not supported")
     load, is_unsigned = weights.load, weights.type == "UINT8"
+    if max(weights.record.shape, default=0) > MANY_CHANNELS:
+        if load is None:
+            raise b.refuse(f"computed weights of the shape {list(weights.record.shape)} are not supported")
+        load()  # an error if the file has fewer
     if load is None:
         if is_unsigned:
             raise b.refuse("uint8 weights that are computed are not supported")

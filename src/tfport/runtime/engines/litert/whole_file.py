@@ -160,7 +160,8 @@ def is_worthwhile(file: LiteFile) -> bool:
     """
     if platform.machine() not in X86:
         return True
-    weighted = [(s, o) for s in file.subgraphs for o in s.operators if o.code.op in WEIGHTED]
+    operators = [(s, o) for s in file.subgraphs for o in s.operators if o.code.op in WEIGHTED]
+    weighted = [(s, o) for s, o in operators if len(o.inputs) > 1 and o.outputs]  # others are damaged
     is_int8 = any(s.tensors[o.inputs[0]].type == "INT8" for s, o in weighted)
     return is_int8 or sum(_products(s, o) for s, o in weighted) < LIGHT
 
