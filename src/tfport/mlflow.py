@@ -3,7 +3,7 @@
     tfport.mlflow.save_model("export/1", "saved")
     mlflow.pyfunc.load_model("saved").predict(dataframe)
 
-The original model is copied as it is. `mlflow models serve`, `spark_udf` and the registry use it like any
+The original model is copied unchanged. `mlflow models serve`, `spark_udf` and the registry use it like any
 other pyfunc model. Needs `tfport[mlflow]`.
 """
 

@@ -95,7 +95,7 @@ def return_heap_ends() -> None:
     if not _blocks or (c := _glibc()) is None:
         return
     with _lock:
-        c.mallopt(_MMAP_THRESHOLD, LARGEST_BLOCK)  # else it would stay as it is once a threshold is set
+        c.mallopt(_MMAP_THRESHOLD, LARGEST_BLOCK)  # else it would not change once a threshold is set
         c.mallopt(_TRIM_THRESHOLD, LOW)
         for heap, block in _blocks.items():
             if (longer := c.realloc(block, _LONG)) is not None:

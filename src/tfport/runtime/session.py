@@ -320,7 +320,7 @@ class Session:
         return plan, version
 
     def _whole_file(self, key: PlanKey) -> WholeFilePlan | None:
-        """A plan that hands a TensorFlow Lite file to LiteRT as it is, if nothing else is asked."""
+        """A plan that hands an unchanged TensorFlow Lite file to LiteRT, if nothing else is asked."""
         if self._lite_files is LiteFiles.NONE or key.is_special or current_recorder() is not None:
             return None
         from tfport.runtime.engines.litert.whole_file import whole_file  # few models need it

@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 from tests.frontends.lite.cases import case, check, checks, out, q
 
+import tfport
+from tfport.formats.lite.write import lite_bytes
+
 RNG = np.random.default_rng(1)
 REAL = RNG.normal(0, 6, (3, 4, 50)).astype(np.float32)
 HALVES = (np.arange(-40, 40) / 4).astype(np.float32)
@@ -36,3 +39,15 @@ CASES = [
 @pytest.mark.parametrize("c", checks(CASES))
 def test_quantized_conversion(c):
     check("quantized_conversion", c)
+
+
+@pytest.mark.parametrize(("x", "scaled", "type", "says"), [
+    (q(I8, 0.0371, 5), False, "INT8", "its output has no scale"),
+    (q(I32, 0.00137, 0), True, "UINT8", "its output is uint8, expected int8, int16 or int32"),
+    (REAL, True, "INT2", "its output is int2, expected integers of 4, 8 or 16 bits"),
+])  # fmt: skip
+def test_other_outputs_are_refused(x, scaled, type, says):
+    file = tfport.load(case("QUANTIZE", x, outputs=[out("INT8", 0.39177, 3)], version=3).model).lite
+    output = file.subgraphs[0].tensors[-1]
+    output.type, output.quantization = type, output.quantization if scaled else None
+    assert says in tfport.load(lite_bytes(file)).no_graph

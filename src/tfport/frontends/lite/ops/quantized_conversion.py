@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tfport.formats.lite.records import TensorQuantization
 from tfport.frontends.lite.builder import OperatorBuilder
 from tfport.frontends.lite.fixed_point import quantized_multiplier, rescale, round_away
 from tfport.frontends.lite.operator import quantized
@@ -30,15 +31,16 @@ NARROW = {"INT4": (-8, 7), "UINT4": (0, 15)}
 def quantize(b: OperatorBuilder, x: LiteValue) -> Value:
     if x.dtype == FLOAT32:
         return _from_real(b, x)
-    record = b.outputs[0]
-    assert record.quantization is not None
+    record, quantization = b.outputs[0], _of_output(b)
     if not x.quantization.scale:
         raise b.refuse("its input has no scale")
-    real = float(np.float64(np.float32(x.scale)) / np.float64(np.float32(record.quantization.scale[0])))
+    real = float(np.float64(np.float32(x.scale)) / np.float64(np.float32(quantization.scale[0])))
     multiplier, shift = quantized_multiplier(real)
     if record.type == "INT32" or x.type == "INT32":
-        zero = (record.quantization.zero_point or (0,))[0]
+        zero = (quantization.zero_point or (0,))[0]
         bounds = {"INT32": (-(2**31), 2**31 - 1), "INT16": (-32768, 32767), "INT8": (0, 255)}
+        if record.type not in bounds:
+            raise b.refuse(f"its output is {record.type.lower()}, expected int8, int16 or int32")
         low, high = bounds[record.type]
         target = {"INT32": INT32, "INT16": INT16, "INT8": UINT8}[record.type]
         y_zero = zero + OFFSETS.get(record.type, 0)
@@ -58,10 +60,16 @@ def quantize(b: OperatorBuilder, x: LiteValue) -> Value:
     return as_stored(b, b.LiteLookup(source.value, entries))
 
 
+def _of_output(b: OperatorBuilder) -> TensorQuantization:
+    """The scales of the output, which a damaged file may lack."""
+    quantization = b.outputs[0].quantization
+    if quantization is None or not quantization.scale:
+        raise b.refuse("its output has no scale")
+    return quantization
+
+
 def _from_real(b: OperatorBuilder, x: LiteValue) -> Value:
-    record = b.outputs[0]
-    quantization = record.quantization
-    assert quantization is not None
+    record, quantization = b.outputs[0], _of_output(b)
     points = list(quantization.zero_point) or [0]
     if record.type in NARROW:
         low, high = NARROW[record.type]
@@ -69,6 +77,8 @@ def _from_real(b: OperatorBuilder, x: LiteValue) -> Value:
             x, T=b.dtype(record.type), scale=list(quantization.scale), zero_point=points,
             axis=quantization.axis, low=low, high=high,
         ).output(0)  # fmt: skip
+    if record.type not in OFFSETS:
+        raise b.refuse(f"its output is {record.type.lower()}, expected integers of 4, 8 or 16 bits")
     offset = OFFSETS[record.type]
     low, high = (-32768, 32767) if record.type == "INT16" else (0, 255)
     y = b.LiteQuantize(

@@ -138,7 +138,7 @@ class LiteScribe:
         return self.model.constant(np.array(pairs, np.int32))
 
     def array(self, array: NDArray[Any]) -> int:
-        """A constant as it is."""
+        """An unchanged constant."""
         return self.in_order(IslandValue(array.shape, array=array), plain_order(array.shape))
 
     def in_order(self, value: IslandValue, order: Sequence[int]) -> int:

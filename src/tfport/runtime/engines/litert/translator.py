@@ -176,7 +176,7 @@ class GraphTranslator:
         )
 
     def _readable(self, node: IslandNode) -> IslandNode:
-        """The node with tensors in place of expressions that its rule does not take."""
+        """The node, with expressions that its rule does not take replaced by tensors."""
         taken = TAKES_SIZES.get(node.op, ())
         reads = list(node.inputs)
         for number, value in enumerate(reads):

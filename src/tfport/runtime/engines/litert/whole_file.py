@@ -1,4 +1,4 @@
-"""A TensorFlow Lite file that LiteRT runs as it is: the answers are those of its interpreter.
+"""A TensorFlow Lite file that LiteRT runs unchanged: the answers are those of its interpreter.
 
 That needs a file without state and without loops: an interpreter keeps its own variables, and cannot be
 interrupted. Other files, and those that LiteRT rejects, run like other models, island by island. So do those
@@ -114,7 +114,7 @@ class WholeFilePlan:
 
 
 def whole_file(model: Model, threads: int, which: LiteFiles) -> WholeFile | None:
-    """The file of a model that nobody changed, if LiteRT is installed and may run it as it is."""
+    """The file of a model that nobody changed, if LiteRT is installed and may run it."""
     file = model.lite
     if file is None or not may_run_alone(file) or not is_installed(PACKAGE):
         return None
