@@ -29,11 +29,21 @@ LOOKING = [
     ["targets"],
 ]
 RUNNING = {
+    "lib": ["lib", "show", "tests/libraries/good/op.so"],
     "run": ["run", MODEL, "--input", 'words=[["river", "rises"]]'],
     "serve": ["serve"],
     "ui": ["ui", "nothing"],
 }
 """A command for each extra that one needs."""
+MOST_INSTALLED = 90_000_000
+"""Bytes of a light install, without pip and compiled files."""
+INSTALLED = """
+from importlib.metadata import distributions
+from os.path import getsize
+ours = [d for d in distributions() if d.metadata["Name"] not in {"pip", "setuptools"}]
+files = [str(d.locate_file(f)) for d in ours for f in d.files or () if f.suffix != ".pyc"]
+print(sum(map(getsize, files)))
+"""
 FASTER = {"fsspec", "pysimdjson", "uvloop"}
 """Packages without which a command works."""
 IGNORED = [f"--ignore=tests/{folder}" for folder in ("live", "serve", "browser", "engines")]
@@ -87,6 +97,7 @@ def use_installed(session: nox.Session, artifact: Path, folder: Path) -> None:
     pip = [python, "-m", "pip", "--disable-pip-version-check", "-q"]
     session.run(*pip, "install", str(artifact), external=True)
     shutil.copytree(ROOT / "examples", folder / "work/examples")
+    shutil.copytree(ROOT / "tests/libraries/good", folder / "work/tests/libraries/good")
     environment = {"PYTHONPATH": "", "PATH": os.defpath}
 
     def use(*command: str, codes: tuple[int, ...] = (0,)) -> str:
@@ -103,6 +114,9 @@ def use_installed(session: nox.Session, artifact: Path, folder: Path) -> None:
         location = use(python, "-c", "import tfport, pathlib; print(pathlib.Path(tfport.__file__).parent)")
         if Path(ROOT, "src") in Path(location.strip()).parents:
             session.error(f"{artifact.name} is not used: tfport is imported from {location}")
+        size = int(use(python, "-c", INSTALLED))
+        if size > MOST_INSTALLED:
+            session.error(f"{artifact.name} and what it needs are {size:,} bytes, more than {MOST_INSTALLED:,}")
         use(tfport, "--help")
         use(python, "-m", "tfport", "--help")
         use(tfport, "check", MODEL, "--on", TARGET, codes=(1,))

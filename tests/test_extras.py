@@ -1,6 +1,7 @@
 """A light install: what works without the packages of an extra, and the sentence where one is missing."""
 
 import importlib
+import json
 import pickle
 import re
 import subprocess
@@ -18,7 +19,7 @@ from tfport.extras import EXTRAS, INCLUDED, NOT_REQUIRED, install_command, optio
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-ATTENTION = "examples/attention"
+ATTENTION, LIBRARY = "examples/attention", "tests/libraries/good/op.so"
 MODULES = {  # of distributions whose module has another name
     "ai-edge-litert": "ai_edge_litert",
     "ai-edge-quantizer": "ai_edge_quantizer",
@@ -49,6 +50,10 @@ LOOKING = [  # arguments, exit code
     (["explain", "TFP101"], 0),
     (["ops", "MatMul"], 0),
     (["targets"], 0),
+    (["diff", ATTENTION, "examples/wake_word.tflite"], 1),
+    (["env", "examples/environments/training.txt", "examples/environments/server.json"], 1),
+    (["lib", "tests/libraries/good/op.so", "--on", "tensorflow==2.21.0"], 0),
+    (["lib", "tests/libraries/for_2_16_2/op.so", "--on", "tensorflow==2.21.0"], 1),
     (["audit", "examples", "--on", "tensorflow==2.8.4", "-o", "{out}/audit.sqlite", "--jobs", "1"], 0),
     (["completion", "bash"], 0),
 ]
@@ -57,6 +62,8 @@ RUNNING = [
     (["fix", ATTENTION, "--for", "tensorflow==1.13.2", "-o", "{out}/fixed"], "tfport fix", "run"),
     (["export", ATTENTION, "-o", "{out}/a.onnx"], "tfport export", "run"),
     (["bench", ATTENTION], "tfport bench", "run"),
+    (["lib", "show", LIBRARY], "listing a TensorFlow library's ops", "lib"),
+    (["check", ATTENTION, "--on", "tensorflow==2.21.0", "--library", LIBRARY], "--library", "lib"),
     (["serve", ATTENTION], "tfport serve", "serve"),
     (["ui", ATTENTION], "tfport ui", "ui"),
 ]
@@ -89,8 +96,6 @@ print(json.dumps(results))
 
 def results_without(hidden, commands):
     """The exit code and the errors of commands in a process that does not have these modules."""
-    import json
-
     program = [sys.executable, "-c", PROGRAM, json.dumps(list(hidden)), json.dumps(commands)]
     run = subprocess.run(program, capture_output=True, text=True, check=True, cwd=ROOT)
     return json.loads(run.stdout.splitlines()[-1])
@@ -121,6 +126,20 @@ def test_other_commands_say_what_to_install_before_any_work(tmp_path):
         assert code == 2
         assert re.fullmatch(sentence, errors), errors
     assert not list(tmp_path.iterdir())
+
+
+def test_without_a_disassembler_lib_says_that_it_did_not_read_what_a_library_registers(monkeypatch, capsys):
+    command = ["lib", LIBRARY, "--on", "tensorflow==2.21.0"]
+    assert main(command) == 0
+    assert re.search(r"registers +AcmeCopy \(CPU\)\n", capsys.readouterr().out)
+    monkeypatch.setitem(sys.modules, "capstone", None)
+    assert main([*command, "--json"]) == 0
+    registers = json.loads(capsys.readouterr().out)["libraries"][0]["library"]["registers"]
+    assert (registers["partial"], registers["ops"]) == (True, [])
+    why = 'reading its code needs capstone, which is not installed: pip install "tfport[lib]"'
+    assert registers["why_partial"] == why
+    assert main(["lib", LIBRARY, "--on", "tensorflow-serving==2.19.1"]) == 1
+    assert "error[TFP437]" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("extra", ["run", "serve", "ui"])

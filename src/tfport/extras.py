@@ -29,6 +29,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "batch": ("pyarrow", "fsspec"),
     "export": ("onnx", "safetensors"),
     "keras": ("h5py", "yaml"),
+    "lib": ("capstone",),
     "litert": ("ai_edge_litert",),
     "native": ("tvm_ffi",),
     "openvino": ("openvino",),

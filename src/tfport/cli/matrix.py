@@ -19,6 +19,7 @@ from tfport.cli.commands import command
 
 @command(
     "matrix",
+    may_need=(("--library", "lib"),),
     order=3,
     help="check a model against every recorded TensorFlow release",
     description="Check a model against every recorded TensorFlow release, on CPU and on GPU, and show "

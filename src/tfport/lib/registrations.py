@@ -31,7 +31,7 @@ PLUGINS = frozenset(("TF_InitPlugin", "SE_InitPlugin", "TF_InitGraph"))
 def registration_findings(subject: LibrarySubject, target: Target) -> Iterator[Finding]:
     """The findings about registrations; registrations that could not be read are ignored."""
     registered, file = subject.registered, subject.file
-    if target.kind == "serving" and (registered.ops or registered.kernels):
+    if target.kind == "serving" and (registered.ops or registered.kernels or registered.partial):
         yield ServingLoadsNoLibraries(on=target, file=file)
     if not registered.ops and not registered.kernels:
         if not registered.partial and _should_register(subject):

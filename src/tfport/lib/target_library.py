@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from tfport.atlas.target import OURS, Target
 from tfport.check.findings.finding import ERROR, Finding
 from tfport.errors import UnreadableFile
+from tfport.extras import require
 from tfport.lib.diagnosis import FAILS, LOADS, diagnose
 from tfport.lib.subject import LibrarySubject
 from tfport.registry.library import LibrarySource
@@ -48,6 +49,7 @@ class TargetLibrary(LibrarySource):
 
 def library_subjects(paths: Iterable[str]) -> list[LibrarySubject]:
     """The libraries at paths, to use with any target; raises UnreadableFile for another file."""
+    require("lib", "--library")
     subjects = [LibrarySubject(os.fspath(path), os.fspath(path)) for path in paths]
     for subject in subjects:
         if not os.path.exists(subject.path):

@@ -13,10 +13,9 @@ from functools import cached_property
 from pathlib import Path
 
 from tfport.errors import UnreadableFile
+from tfport.extras import is_installed, missing
 from tfport.formats.elf.code import Code
-from tfport.formats.elf.emulate import Answer, EmulatedMemory
-from tfport.formats.elf.emulate_arm import ArmEmulator
-from tfport.formats.elf.emulate_x86 import X86Emulator
+from tfport.formats.elf.emulate import Answer, EmulatedMemory, Emulator
 from tfport.formats.elf.library import ARM, ElfLibrary
 from tfport.formats.files import Folder
 from tfport.formats.proto.graph_pb2 import OpDef
@@ -74,6 +73,10 @@ def registered_by(library: ElfLibrary) -> Registered:
         return Registered(partial=True, calls=len(calls), why_partial="its code is too large to read")
     if not len(code.functions):
         return Registered(partial=True, calls=len(calls), why_partial="it has no table of functions")
+    if not is_installed("capstone"):
+        return Registered(
+            partial=True, calls=len(calls), why_partial=str(missing("capstone", "reading its code"))
+        )
     recorder, is_whole, idle = _recorded(code, calls, builders)
     wrappers = _wrappers(code, recorder, calls)
     if wrappers:
@@ -206,7 +209,7 @@ def library_source(path: str | os.PathLike[str]) -> LibrarySource:
 def _follow(code: Code, starts: list[tuple[int, int]], answer: Answer) -> bool:
     """Emulate functions and pass each call to `answer`; return whether all could be read."""
     memory = EmulatedMemory(code.library.image, code)
-    emulator_class = ArmEmulator if code.library.header.machine == ARM else X86Emulator
+    emulator_class = _emulator_class(code.library.header.machine)
     left = MOST_STEPS
     for start, end in starts:
         emulator = emulator_class(code, memory, answer)
@@ -214,3 +217,14 @@ def _follow(code: Code, starts: list[tuple[int, int]], answer: Answer) -> bool:
         if left <= 0:
             return False
     return True
+
+
+def _emulator_class(machine: str) -> type[Emulator]:
+    """The emulation of a machine's code; imported where it is used, as it needs the extra `lib`."""
+    if machine == ARM:
+        from tfport.formats.elf.emulate_arm import ArmEmulator
+
+        return ArmEmulator
+    from tfport.formats.elf.emulate_x86 import X86Emulator
+
+    return X86Emulator

@@ -114,7 +114,8 @@ def _registers(library: LibraryReport, *, everything: bool) -> list[str]:
     for name in names:
         on = "/".join(devices.get(name, [])) or "no kernel"
         shown.append(f"{name} ({on})" if name in registered.op_names else f"{name} (only {on} kernels)")
-    partly = [f"possibly more: {registered.why_partial}"] if registered.partial else []
+    how_much = "possibly more" if shown else "unknown"
+    partly = [f"{how_much}: {registered.why_partial}"] if registered.partial else []
     return [*_cut(shown, MOST_OPS, everything=everything), *partly] or ["nothing"]
 
 

@@ -22,6 +22,7 @@ from tfport.errors import Error
 
 @command(
     "check",
+    may_need=(("--library", "lib"),),
     order=2,
     help="check whether a model loads and runs on a target, and why not",
     description="Check whether models load and run on targets, and report every reason why not. Without "

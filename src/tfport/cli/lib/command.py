@@ -19,7 +19,7 @@ VERSION = 1
 
 @command(
     "lib",
-    may_need=(("lib build", "native"),),
+    may_need=(("what a library registers", "lib"), ("lib build", "native")),
     order=10,
     subcommands=("check", "new", "build", "show"),
     help="check whether a custom-op library loads; build libraries",
@@ -136,13 +136,16 @@ def add_show(subcommands: Any) -> None:
 def show(args: argparse.Namespace) -> int:
     from tfport.cli.output import print_document
     from tfport.errors import BadLibrary
+    from tfport.extras import require
     from tfport.reports.library_contents import library_json, render_library
     from tfport.runtime.native.load_checks import read_library
 
     libraries = [read_library(file) for file in args.files]
     for subject, record in libraries:
-        if record is None and subject.damage:
-            raise BadLibrary(f"{subject.file}: {subject.damage}")
+        if record is None:
+            require("lib", "listing a TensorFlow library's ops")
+            if subject.damage:
+                raise BadLibrary(f"{subject.file}: {subject.damage}")
     print_document(
         args,
         lambda: {"version": VERSION, "libraries": [library_json(*library) for library in libraries]},

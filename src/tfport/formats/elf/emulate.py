@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-
-import capstone
+from typing import TYPE_CHECKING
 
 from tfport.formats.elf.code import Code
 from tfport.formats.elf.image import Image
 from tfport.startup.dataclass import dataclass, field
+
+if TYPE_CHECKING:
+    import capstone
 
 STACK, HEAP, OUTSIDE = 0x7FFF_0000_0000, 0x6000_0000_0000, 0x5000_0000_0000
 BLOCK = 1 << 16
@@ -152,6 +154,8 @@ class Emulator(ABC):
 
     def instructions(self, start: int, end: int) -> Iterator[capstone.CsInsn]:
         """The instructions between two addresses; bytes that are none are skipped."""
+        import capstone
+
         self.reader = capstone.Cs(*self.mode)
         self.reader.detail = True
         self.set_number(self.stack_register, STACK)
@@ -194,6 +198,8 @@ class Emulator(ABC):
 
     def forget(self, instruction: capstone.CsInsn) -> None:
         """The registers that an instruction writes are unknown from here."""
+        import capstone
+
         try:
             _, written = instruction.regs_access()
         except capstone.CsError:
