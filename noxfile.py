@@ -116,7 +116,7 @@ def use_installed(session: nox.Session, artifact: Path, folder: Path) -> None:
             session.error(f"{artifact.name} is not used: tfport is imported from {location}")
         size = int(use(python, "-c", INSTALLED))
         if size > MOST_INSTALLED:
-            session.error(f"{artifact.name} and what it needs are {size:,} bytes, more than {MOST_INSTALLED:,}")
+            session.error(f"{artifact.name} and what it needs: {size:,} bytes, more than {MOST_INSTALLED:,}")
         use(tfport, "--help")
         use(python, "-m", "tfport", "--help")
         use(tfport, "check", MODEL, "--on", TARGET, codes=(1,))
