@@ -154,7 +154,8 @@ class DataReader:
         raw = getattr(stream, "fileobj", None) or stream  # the position in a compressed file
 
         def part(rows: list[Any]) -> TablePart:
-            errors = {i: str(row) for i, row in enumerate(rows) if isinstance(row, Error)}
+            failed = {kind for kind in set(map(type, rows)) if issubclass(kind, Error)}
+            errors = {i: str(row) for i, row in enumerate(rows) if type(row) in failed} if failed else {}
             readable = [None if i in errors else row for i, row in enumerate(rows)] if errors else rows
             done = self._done(index, raw.tell() / max(source.size, 1))
             return TablePart(build(readable, errors), index, at, done, errors)
@@ -233,6 +234,9 @@ class DataReader:
 
 
 def _bytes_of(rows: list[Any]) -> int:
+    """The bytes of records; 0 for parsed rows."""
+    if set(map(type, rows)) == {bytes}:
+        return sum(map(len, rows))
     return sum(len(row) for row in rows if isinstance(row, bytes))
 
 

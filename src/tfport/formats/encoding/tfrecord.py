@@ -6,19 +6,23 @@ files of input pipelines.
 
 from __future__ import annotations
 
-import functools
 import itertools
 import struct
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from tfport.errors import UnreadableFile
 from tfport.formats.encoding.crc32c import checksum, extension, masked
 from tfport.formats.files import Files
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 HEAD, FOOT = 12, 4
 BLOCK, MOST = 1 << 20, 64 << 20
 """Bytes of a stream that are read at a time, at least and at most."""
-_HEAD, _FOOT = struct.Struct("<QI"), struct.Struct("<I")
+_LENGTH = struct.Struct("<Q")
 _CORRUPT = "the record is corrupt: its checksum does not match"
 
 
@@ -54,48 +58,60 @@ def record_blocks(read: Callable[[int], bytes], where: str) -> Iterator[list[byt
     data, before, needed = b"", 0, HEAD
     while more := read(min(max(needed - len(data), BLOCK), MOST)):
         data += more
-        at, lengths, sums, records, feet = 0, list[int](), list[int](), list[bytes](), list[int]()
-        needed = HEAD
-        while len(data) - at >= HEAD:
-            length, stored = _HEAD.unpack_from(data, at)
-            lengths.append(length)
-            sums.append(stored)
-            end = at + HEAD + length
-            if end + FOOT > len(data):
-                needed = end + FOOT - at
-                break
-            records.append(data[at + HEAD : end])
-            feet.append(_FOOT.unpack_from(data, end)[0])
-            at = end + FOOT
-        expected = list(map(_sum_of_length, lengths))
-        if sums != expected:
-            wrong = next(i for i, pair in enumerate(zip(sums, expected, strict=True)) if pair[0] != pair[1])
-            yield _checked(records[:wrong], feet[:wrong], where, before)
-            start = before + sum(lengths[:wrong]) + wrong * (HEAD + FOOT)
-            raise UnreadableFile(f"{where}, byte {start}: {_CORRUPT}")
-        if records:
-            yield _checked(records, feet, where, before)
-        data, before = data[at:], before + at
+        starts, needed = _starts(data)
+        wrong = _wrong_length(data, starts)
+        if records := _checked(data, starts[: wrong + 1] if wrong is not None else starts, where, before):
+            yield records
+        if wrong is not None:
+            raise UnreadableFile(f"{where}, byte {before + starts[wrong]}: {_CORRUPT}")
+        data, before = data[starts[-1] :], before + starts[-1]
     if data:
         raise UnreadableFile(f"{where}, byte {before}: the record is truncated")
 
 
-def _checked(records: list[bytes], feet: list[int], where: str, start: int) -> list[bytes | UnreadableFile]:
-    """The records, and errors about those whose checksum is wrong; the first one begins at `start`."""
+def _starts(data: bytes) -> tuple[list[int], int]:
+    """Where records begin, the last of which is not whole, and how many bytes that one needs."""
+    at, end, starts, length = 0, len(data), [0], _LENGTH.unpack_from
+    while at + HEAD <= end:
+        at += length(data, at)[0] + HEAD + FOOT
+        starts.append(at)
+    if at <= end:
+        return starts, HEAD
+    starts.pop()
+    return starts, at - starts[-1]
+
+
+def _wrong_length(data: bytes, starts: list[int]) -> int | None:
+    """The index of the first record whose length has a wrong checksum."""
     import numpy as np  # only for tables to score
 
+    begins = np.array(starts if len(data) - starts[-1] >= HEAD else starts[:-1], np.int64)
+    lengths, sizes = _numbers(data, begins, "<u8"), np.unique(_numbers(data, begins, "<u8"))
+    expected = np.array([masked(checksum(_LENGTH.pack(size))) for size in sizes.tolist()], np.uint32)
+    wrong = np.flatnonzero(_numbers(data, begins + 8, "<u4") != expected[np.searchsorted(sizes, lengths)])
+    return int(wrong[0]) if len(wrong) else None
+
+
+def _checked(data: bytes, starts: list[int], where: str, before: int) -> list[bytes | UnreadableFile]:
+    """The records between the starts, and errors about those whose checksum is wrong."""
+    import numpy as np
+
+    records = [data[at + HEAD : end - FOOT] for at, end in itertools.pairwise(starts)]
     checked: list[bytes | UnreadableFile] = list(records)
-    sums = np.fromiter(map(extension(), itertools.repeat(0), records), np.uint64, len(records))
-    for wrong in np.flatnonzero(masked(sums) != np.array(feet, np.uint64)).tolist():
-        byte = start + sum(map(len, records[:wrong])) + wrong * (HEAD + FOOT)
-        checked[wrong] = UnreadableFile(f"{where}, byte {byte}: {_CORRUPT}")
+    sums = np.fromiter(map(extension(), itertools.repeat(0), records), np.uint32, len(records))
+    feet = _numbers(data, np.array(starts[1:], np.int64) - FOOT, "<u4")
+    for wrong in np.flatnonzero(masked(sums) != feet).tolist():
+        checked[wrong] = UnreadableFile(f"{where}, byte {before + starts[wrong]}: {_CORRUPT}")
     return checked
 
 
-@functools.lru_cache(1 << 14)
-def _sum_of_length(length: int) -> int:
-    """The checksum of the length of a record; few lengths occur."""
-    return masked(checksum(struct.pack("<Q", length)))
+def _numbers(data: bytes, positions: NDArray[np.int64], dtype: str) -> NDArray[Any]:
+    """The numbers at these positions."""
+    import numpy as np
+
+    size = np.dtype(dtype).itemsize
+    every = np.ndarray((max(len(data) - size + 1, 0),), dtype, data, 0, (1,))  # they overlap
+    return every[positions]
 
 
 def _check(data: memoryview, stored: memoryview, where: str, at: int) -> None:
