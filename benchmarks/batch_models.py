@@ -99,8 +99,8 @@ def jpegs(rows: int) -> Iterator[bytes]:
 
 MODELS = {  # the model, its rows, how many of them, and how often the file has them
     "wide_and_deep": (wide_and_deep, examples, 40_000, 5),
-    "text_lstm": (text_lstm, texts, 8_000, 2),
-    "mobilenet_jpeg": (mobilenet, jpegs, 192, 1),
+    "text_lstm": (text_lstm, texts, 8_000, 8),
+    "mobilenet_jpeg": (mobilenet, jpegs, 192, 4),
 }
 
 

@@ -2,7 +2,7 @@
 
 import time
 
-from tfport.batch.batch_sizes import LARGEST, BatchSizes
+from tfport.batch.batch_sizes import LARGEST, TRIES, BatchSizes
 
 
 def grown(seconds, bytes_per_row=0, **options):
@@ -21,6 +21,42 @@ def test_calls_with_a_cost_of_their_own_grow():
 
 def test_calls_that_cost_the_same_per_row_stay_small():
     assert grown(lambda n: n, max_bytes=1 << 30) == 8
+
+
+def test_a_slow_moment_does_not_decide():
+    """While 256 rows were tried first, the machine was slower."""
+    calls = []
+
+    def seconds(rows):
+        calls.append(rows)
+        slower = 1.2 if rows == 256 and calls.count(rows) <= TRIES else 1.0
+        return slower * (1 + rows / 40 + max(rows - 256, 0) / 100)
+
+    assert grown(seconds, max_bytes=1 << 30) == 256
+
+
+def test_sizes_that_are_slower_together_still_grow():
+    """Each size is only a little better than the one before."""
+    assert grown(lambda n: n / n**0.035, max_bytes=1 << 30) >= LARGEST / 2
+
+
+def test_parts_that_are_shorter_than_a_call_end_the_growth():
+    sizes = BatchSizes()
+    for _ in range(100):
+        rows = min(sizes.rows, 100)
+        sizes._note(rows, 1 + rows * 1e-6, 0)
+    assert sizes.is_decided
+    assert sizes.rows == 64
+
+
+def test_tables_that_begin_with_single_rows_still_grow():
+    """Beam's batches grow from one row."""
+    sizes = BatchSizes()
+    for _ in range(100):
+        sizes._note(1, 1.0, 0)
+    for _ in range(100):
+        sizes._note(sizes.rows, 1 + sizes.rows * 1e-6, 0)
+    assert sizes.rows == LARGEST
 
 
 def test_other_work_on_the_machine_does_not_count():

@@ -5,9 +5,10 @@
     with sizes.measured(rows): call()
 
 Sizes double as long as a row takes less time in a larger call and the memory of a call stays within the
-bound. Time is processor time: on a machine with other work, wall time says little, and one interrupted call
-would keep a job at small calls. Wall time counts if calls wait for a GPU or a server. Memory is the growth of
-the process at its peak, where the system says so (Linux).
+bound. Then those that were nearly as fast take turns, so that what else ran for a moment does not decide; the
+smallest of the fastest is kept. Time is processor time: on a machine with other work, wall time says little,
+and one interrupted call would keep a job at small calls. Wall time counts if calls wait for a GPU or a
+server. Memory is the growth of the process at its peak, where the system says so (Linux).
 """
 
 from __future__ import annotations
@@ -19,12 +20,16 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 FIRST, LARGEST = 8, 8192
-TRIES = 2
-"""Calls of each size; the faster one counts."""
+TRIES, TURNS = 2, 3
+"""Calls of each size while sizes grow, and more of those that take turns; the fastest one counts."""
 BETTER = 0.97
 """A larger call must take so much less time per row."""
 MOST_WORSE = 2
-"""After so many sizes that are not better, the best one is kept."""
+"""After so many sizes that are not better, sizes do not grow."""
+MOST_SHORT = 8
+"""After so many parts of the table that are shorter than a call, sizes do not grow."""
+CLOSE = 1.25
+"""Sizes that took up to so many times the time of the fastest one take turns."""
 MOST_BYTES = 1 << 30
 SHARE = 4
 """A call may use this part of the memory that is available: one in so many."""
@@ -43,9 +48,12 @@ class BatchSizes:
         )
         self.rows = rows or 1
         self.is_decided = rows > 0
-        self._best, self._best_time = self.rows, float("inf")
-        self._tries: list[float] = []
-        self._worse = 0
+        self._fastest: dict[int, float] = {}
+        """Seconds per row of each size."""
+        self._waiting: list[int] = []
+        """The sizes of the next calls."""
+        self._takes_turns = False
+        self._short = 0
         self._bytes_per_row = 0.0
         self._is_cold = True
 
@@ -61,30 +69,45 @@ class BatchSizes:
 
     def _note(self, rows: int, seconds: float, grown: int) -> None:
         if self._is_cold:  # the first call makes the plan
-            self._is_cold, self.rows = False, FIRST
+            self._is_cold, self.rows, self._waiting = False, FIRST, [FIRST] * TRIES
             self._bytes_per_row = 0.0
             return
-        if rows < self.rows:
-            return
-        self._bytes_per_row = max(self._bytes_per_row, grown / rows)
-        self._tries.append(seconds / rows)
-        if len(self._tries) < TRIES:
-            return
-        fastest, self._tries = min(self._tries), []
-        if fastest < self._best_time * BETTER:
-            self._best, self._best_time, self._worse = rows, fastest, 0
+        if rows < self.rows:  # the rest of a part, or all of a short one
+            self._short += rows >= max(self._fastest, default=LARGEST)
+            if self._short < MOST_SHORT:
+                return
+            self._waiting = self._turns()
         else:
-            self._worse += 1
-        larger = rows * 2
+            self._short = 0
+            self._bytes_per_row = max(self._bytes_per_row, grown / rows)
+            self._fastest[rows] = min(seconds / rows, self._fastest.get(rows, float("inf")))
+            self._waiting = self._waiting[1:] or self._next_sizes(rows * 2)
+        self.is_decided = not self._waiting
+        self.rows = self._best() if self.is_decided else self._waiting[0]
+
+    def _next_sizes(self, larger: int) -> list[int]:
+        """What to measure next; nothing if that is enough."""
+        worse = [size for size in self._fastest if size > self._best()]
         too_large = larger > LARGEST or larger * self._bytes_per_row > self.max_bytes
-        if self._worse >= MOST_WORSE or too_large:
-            self.rows, self.is_decided = self._best, True
-        else:
-            self.rows = larger
+        if self._takes_turns or len(worse) >= MOST_WORSE or too_large:
+            return self._turns()
+        return [larger] * TRIES
+
+    def _turns(self) -> list[int]:
+        """The sizes that were nearly as fast as the fastest one, several times; nothing the second time."""
+        if self._takes_turns:
+            return []
+        self._takes_turns, most = True, CLOSE * min(self._fastest.values())
+        return [size for size, seconds in self._fastest.items() if seconds <= most] * TURNS
+
+    def _best(self) -> int:
+        """The smallest size that is about as fast as the fastest one."""
+        fastest = min(self._fastest.values())
+        return min(size for size, seconds in self._fastest.items() if seconds * BETTER <= fastest)
 
     def ran_out_of_memory(self, rows: int) -> None:
         """A call with so many rows was too large: use half of it from now on."""
-        self.rows = self._best = max(rows // 2, 1)
+        self.rows = max(rows // 2, 1)
         self.is_decided = True
 
 
