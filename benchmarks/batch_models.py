@@ -1,6 +1,6 @@
 """The models and inputs of `batch.py`: wide and deep on Examples, an LSTM on texts, MobileNetV2 on JPEGs.
 
-    python benchmarks/batch_models.py FOLDER
+    python benchmarks/batch_models.py FOLDER [NAME…]
 
 Keras makes them with random weights. Each SavedModel takes strings, as is usual for tables.
 """
@@ -105,7 +105,8 @@ MODELS = {  # the model, its rows, how many of them, and how often the file has 
 
 
 def main() -> None:
-    for name, (make, rows, number, times) in MODELS.items():
+    for name in sys.argv[2:] or MODELS:
+        make, rows, number, times = MODELS[name]
         folder = Path(sys.argv[1]) / name
         tf.keras.utils.set_random_seed(0)
         model, score = make()
