@@ -223,6 +223,18 @@ def test_pods_may_end_in_peace():
     assert DEPLOYMENT["spec"]["terminationGracePeriodSeconds"] > pause + RestOptions().timeout_seconds
 
 
+def test_the_image_builds_on_one_image_that_is_pinned_by_its_digest():
+    """And no other file of the folder names an image that somebody else builds."""
+    (base,) = re.findall(r"^ARG BASE=(.*)$", DOCKERFILE, re.MULTILINE)
+    assert re.fullmatch(r"python:3\.\d+-slim@sha256:[0-9a-f]{64}", base)
+    stages = re.findall(r"^FROM (\S+) AS (\w+)$", DOCKERFILE, re.MULTILINE)
+    assert [image for image, _ in stages if image not in dict(map(reversed, stages))] == ["${BASE}"]
+    assert len(stages) == len(re.findall(r"^FROM ", DOCKERFILE, re.MULTILINE))
+    assert "--from=" not in DOCKERFILE
+    images = {container["image"].partition(":")[0] for container in [*CONTAINERS, *GPU_CONTAINERS]}
+    assert images == {"tfport-serve"}
+
+
 def test_the_image_has_the_usual_ports_and_no_root():
     (exposed,) = re.findall(r"^EXPOSE (.*)$", DOCKERFILE, re.MULTILINE)
     assert exposed.split() == [str(GrpcOptions().port), str(RestOptions().port)]
