@@ -365,6 +365,17 @@ def gathered(call: OpCall) -> Outputs:
     return [(*same, *x[batch:axis], *indices[batch:], *x[axis + 1 :])]
 
 
+@shape_rule("Addons>GatherTree GatherTree")
+def paths(call: OpCall) -> Outputs:
+    return [merge(call.shapes[0], call.shapes[1])]
+
+
+@shape_rule("Addons>EmbeddingBag")
+def bags(call: OpCall) -> Outputs:
+    indices, params = call.shapes[:2]
+    return [(indices and indices[0], params and params[-1])]
+
+
 @shape_rule("GatherNd ResourceGatherNd")
 def gathered_points(call: OpCall) -> Outputs:
     x, indices = call.shapes

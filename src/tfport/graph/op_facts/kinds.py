@@ -19,7 +19,8 @@ OTHER_UNARY = (
     "FakeQuantWithMinMaxArgs FakeQuantWithMinMaxVars FresnelCos FresnelSin Imag Ndtri PopulationCount Real "
     "Spence AsString RegexFullMatch RegexReplace StaticRegexFullMatch StaticRegexReplace StringLength "
     "StringLower StringStrip StringToHashBucket StringToHashBucketFast StringToHashBucketStrong "
-    "StringToNumber StringUpper UnicodeScript UnicodeTranscode"
+    "StringToNumber StringUpper UnicodeScript UnicodeTranscode Gelu Addons>Gelu Addons>Mish Addons>Lisht "
+    "Addons>Tanhshrink Addons>Hardshrink Addons>Softshrink"
 )
 """More of them; what they read beside the tensor are scalars."""
 COMPARED_BROADCASTING = (

@@ -69,6 +69,18 @@ def einsum(call: OpCall) -> Outputs:
 # Windows over images
 
 
+@shape_rule("Addons>CorrelationCost CorrelationCost")
+def correlated(call: OpCall) -> Outputs:
+    image = call.shapes[0]
+    if image is None or len(image) != 4:
+        return [(None,) * 4]
+    border = call.attr("max_displacement") + call.attr("kernel_size") // 2 - call.attr("pad")
+    sizes = image[1:3] if call.attr("data_format", "NHWC") == "NHWC" else image[2:]
+    counts = (None if n is None else -((2 * border - n) // call.attr("stride_1")) for n in sizes)
+    moves = 2 * (call.attr("max_displacement") // call.attr("stride_2")) + 1
+    return [(image[0], moves * moves, *counts)]
+
+
 @shape_rule("Conv2D Conv3D _FusedConv2D Conv")
 def convolved(call: OpCall) -> Outputs:
     filter = call.shapes[1]

@@ -183,7 +183,11 @@ def frames(call: OpCall) -> Outputs:
     return [(None, None, None, 3)]
 
 
-@shape_rule("RGBToHSV HSVToRGB AdjustSaturation AdjustHue AdjustContrastv2 AdjustContrast")
+@shape_rule(
+    "RGBToHSV HSVToRGB AdjustSaturation AdjustHue AdjustContrastv2 AdjustContrast AdjustHsvInYiq "
+    "Addons>AdjustHsvInYiq EuclideanDistanceTransform Addons>EuclideanDistanceTransform "
+    "ImageConnectedComponents Addons>ImageConnectedComponents"
+)
 def recolored(call: OpCall) -> Outputs:
     return [call.shapes[0]]
 
@@ -213,10 +217,16 @@ def cropped(call: OpCall) -> Outputs:
     return [(number, *_height_and_width(call, 3), _image(call.shapes[0])[3])]
 
 
-@shape_rule("ImageProjectiveTransformV2 ImageProjectiveTransformV3")
+@shape_rule("ImageProjectiveTransformV2 ImageProjectiveTransformV3 Addons>ImageProjectiveTransformV2")
 def projected(call: OpCall) -> Outputs:
     batch, _, _, channels = _image(call.shapes[0])
     return [(batch, *_height_and_width(call, 2), channels)]
+
+
+@shape_rule("Addons>Resampler")
+def sampled(call: OpCall) -> Outputs:
+    points = call.shapes[1]
+    return [None if points is None else (*points[:-1], _image(call.shapes[0])[3])]
 
 
 @shape_rule("ExtractImagePatches ExtractVolumePatches")

@@ -49,18 +49,8 @@ def _kernel(op: str) -> Callable[..., Any]:
     return KERNELS.of(op)[0].function
 
 
-def _gelu_exact(x: Any) -> Any:
-    from scipy import special
-
-    return x * (1 + special.erf(x / np.float32(np.sqrt(2)))) / 2
-
-
-def _gelu_approximate(x: Any) -> Any:
-    return x * (1 + np.tanh(np.float32(np.sqrt(2 / np.pi)) * (x + np.float32(0.044715) * x**3))) / 2
-
-
 _OTHERS: dict[str, Callable[[Any], Any]] = {
-    "GeluExact": _gelu_exact,
-    "GeluApproximate": _gelu_approximate,
+    "GeluExact": lambda x: _kernel("Gelu")(x, approximate=False),
+    "GeluApproximate": lambda x: _kernel("Gelu")(x, approximate=True),
     "_FusedHardSwish": lambda x: x * np.clip(x + 3, 0, 6) / 6,
 }

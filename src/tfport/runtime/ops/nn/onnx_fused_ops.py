@@ -13,7 +13,7 @@ from tfport.runtime.ops.nn.lowerings.activations import add_bias
 from tfport.runtime.ops.nn.lowerings.batch_norm import affine
 from tfport.runtime.ops.nn.windows import DataLayout
 
-_GELU = {"GeluExact": "none", "GeluApproximate": "tanh"}
+_GELU = {"GeluExact": False, "GeluApproximate": True}
 
 
 def lower_fused_ops(
@@ -44,7 +44,7 @@ def lower_fused_ops(
         elif op in SAME_AS_OP:
             y = _lowering(op)(b, y)
         elif op in _GELU:
-            y = b.Gelu(y, approximate=_GELU[op])
+            y = _lowering("Gelu")(b, y, approximate=_GELU[op])
         elif op != NOTHING:
             raise CannotLower(f"fused op {op} is unsupported")
     return y

@@ -1,4 +1,4 @@
-"""Gather, Where, DynamicPartition and DynamicStitch."""
+"""Gather, Where, DynamicPartition and DynamicStitch; GatherTree and EmbeddingBag of TensorFlow Addons."""
 
 from __future__ import annotations
 
@@ -162,3 +162,49 @@ def dynamic_stitch(indices, data):
     for positions, values in zip(indices, data, strict=True):
         stitched[positions.reshape(-1)] = values.reshape(positions.size, *rest)
     return stitched
+
+
+@host("Addons>GatherTree GatherTree")
+def gather_tree(step_ids, parent_ids, max_sequence_lengths, end_token):
+    """Follow the parents of each beam back from its last step; after an end token come only end tokens."""
+    if step_ids.ndim != 3 or step_ids.shape != parent_ids.shape:
+        raise RunFailed(
+            "step_ids and parent_ids must have the same 3 axes, "
+            f"found shapes {list(step_ids.shape)} and {list(parent_ids.shape)}"
+        )
+    times, batch, beams = step_ids.shape
+    if max_sequence_lengths.shape != (batch,) or end_token.ndim:
+        raise RunFailed(
+            f"max_sequence_lengths must have shape [{batch}] and end_token be a scalar, "
+            f"found shapes {list(max_sequence_lengths.shape)} and {list(end_token.shape)}"
+        )
+    paths = np.full(step_ids.shape, end_token, step_ids.dtype)
+    lengths = np.minimum(max_sequence_lengths, times)
+    beam = np.broadcast_to(np.arange(beams), (batch, beams))
+    for time in reversed(range(max(lengths.tolist(), default=0))):
+        inside = (time < lengths)[:, None]
+        bad = inside & ((beam < 0) | (beam >= beams))
+        if bad.any():
+            row, column = first_position(bad)
+            place = f"(batch, time, beam) == ({row}, {time}, {column})"
+            raise RunFailed(f"Saw invalid parent id {beam[row, column]} at {place}")
+        safe = np.where(inside, beam, 0)
+        paths[time] = np.where(inside, np.take_along_axis(step_ids[time], safe, 1), end_token)
+        beam = np.where(inside, np.take_along_axis(parent_ids[time], safe, 1), beam)
+    paths[np.logical_or.accumulate(paths == end_token, 0)] = end_token
+    return paths
+
+
+@host("Addons>EmbeddingBag")
+def embedding_bag(indices, params, weights, *, combiner):
+    """Weighted rows of each bag, added."""
+    if indices.ndim != 2 or params.ndim != 2 or indices.shape != weights.shape:
+        raise RunFailed(
+            "indices and weights must have the same 2 axes and params 2, found shapes "
+            f"{list(indices.shape)}, {list(weights.shape)} and {list(params.shape)}"
+        )
+    check_indices(indices, len(params))  # TensorFlow Addons would read memory beside params
+    bags = np.zeros((len(indices), params.shape[1]), params.dtype)
+    for column in range(indices.shape[1]):
+        bags += params.take(indices[:, column], 0) * weights[:, column, None]
+    return bags / params.dtype.type(indices.shape[1]) if combiner == "MEAN" else bags

@@ -125,6 +125,24 @@ def adjust_contrast(images, contrast_factor, min_value, max_value):
     return np.maximum(np.minimum(_contrast(images, contrast_factor), most), least)
 
 
+# the colors that NTSC television sends: Y is the brightness, I and Q the plane of hues
+_YIQ = np.array([[0.299, 0.587, 0.114], [0.596, -0.274, -0.322], [0.211, -0.523, 0.312]])
+
+
+def yiq_adjustment(delta_h: Any, scale_s: Any, scale_v: Any) -> Any:
+    """The matrix that turns the hue, and scales saturation and value, of a row (red, green, blue)."""
+    u, w = scale_v * scale_s * np.cos(delta_h), scale_v * scale_s * np.sin(delta_h)
+    turned = np.array([[scale_v, 0, 0], [0, u, -w], [0, w, u]], np.float64)
+    return (np.linalg.inv(_YIQ) @ turned @ _YIQ).T.astype(np.float32)
+
+
+@host("Addons>AdjustHsvInYiq AdjustHsvInYiq")
+def adjust_hsv_in_yiq(images, delta_h, scale_s, scale_v):
+    wide = _colors(images, 3)
+    scalars = _scalar(delta_h, "delta_h"), _scalar(scale_s, "scale_s"), _scalar(scale_v, "scale_v")
+    return wide @ yiq_adjustment(*scalars)
+
+
 # Bounding boxes
 
 _COLORS = np.array(

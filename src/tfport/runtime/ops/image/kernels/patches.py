@@ -1,4 +1,4 @@
-"""Patches of images and volumes, and glimpses of images."""
+"""Patches of images and volumes, glimpses of images, and their parts: connected pixels, distances to zero."""
 
 from __future__ import annotations
 
@@ -148,3 +148,77 @@ def _background(image: Any, out_size: list[int], noise: str) -> Any:
         return (low.min() + generator.random(shape, np.float32) * (high.max() - low.min())).astype(np.float32)
     samples = image.mean((0, 1)) + generator.standard_normal(shape, np.float32) * image.std((0, 1))
     return np.clip(samples, low, high).astype(np.float32)
+
+
+# Parts of images
+
+
+@host("Addons>EuclideanDistanceTransform EuclideanDistanceTransform")
+def euclidean_distance_transform(images, *, dtype):
+    """How far each pixel is from the nearest zero of its image and channel."""
+    if images.ndim != 4:
+        raise RunFailed(f"Input images must have rank 4, found shape {list(images.shape)}")
+    most = np.finfo(dtype.numpy).max
+    height, width = images.shape[1:3]
+    rows = np.arange(height)[:, None, None]
+    zero = images == 0
+    above = np.maximum.accumulate(np.where(zero, rows, -np.inf), 1)
+    below = np.minimum.accumulate(np.where(zero, rows, np.inf)[:, ::-1], 1)[:, ::-1]
+    vertical = np.square(np.minimum(rows - above, below - rows))
+    squares = np.full(images.shape, np.inf)
+    for column in range(width):
+        across = np.square(np.arange(width) - column)[:, None]
+        np.minimum(squares, vertical[:, :, column : column + 1] + across, out=squares)
+    return np.sqrt(np.minimum(squares, most)).astype(dtype.numpy)
+
+
+@host("Addons>ImageConnectedComponents ImageConnectedComponents")
+def image_connected_components(image):
+    """Number the areas of equal pixels that are not zero: pixels of an area have one number, zeros have 0."""
+    if image.ndim != 3:
+        raise RunFailed(f"Input images must have rank 3, found shape {list(image.shape)}")
+    number = image.shape[1] * image.shape[2]
+    areas = np.zeros(image.shape, np.int64)
+    for index, pixels in enumerate(image):
+        roots = _roots(pixels).reshape(pixels.shape) + index * number + 1
+        areas[index] = np.where(_is_zero(pixels), 0, roots)
+    return areas
+
+
+def _is_zero(pixels: Any) -> Any:
+    return pixels == (b"" if pixels.dtype == object else pixels.dtype.type(0))
+
+
+def _roots(pixels: Any) -> Any:
+    """The index of one pixel of each area, the one that joining ever larger blocks leads to."""
+    height, width = pixels.shape
+    parent, rank = list(range(pixels.size)), [0] * pixels.size
+    present = ~_is_zero(pixels)
+    right = (pixels[:, :-1] == pixels[:, 1:]) & present[:, 1:]
+    down = (pixels[:-1] == pixels[1:]) & present[1:]
+
+    def root(at: int) -> int:
+        while parent[at] != at:
+            parent[at] = at = parent[parent[at]]
+        return at
+
+    def join(a: int, b: int) -> None:
+        a, b = root(a), root(b)
+        if a == b:
+            return
+        if rank[a] < rank[b]:  # the tree of less rank gets the other: so has TensorFlow Addons
+            parent[b] = a
+        else:
+            parent[a] = b
+            rank[b] += 1
+
+    step = 1
+    while step < max(height, width):
+        for x in range(step - 1, width - 1, 2 * step):
+            for y in np.flatnonzero(right[:, x]).tolist():
+                join(y * width + x, y * width + x + 1)
+        for y in range(step - 1, height - 1, 2 * step):
+            for x in np.flatnonzero(down[y]).tolist():
+                join(y * width + x, (y + 1) * width + x)
+        step *= 2
+    return np.array([root(at) for at in range(pixels.size)], np.int64)

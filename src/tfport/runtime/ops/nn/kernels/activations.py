@@ -51,6 +51,49 @@ def selu(features):
     return np.where(x < 0, dtype(SELU_SCALE_ALPHA) * np.expm1(x), dtype(SELU_SCALE) * x)
 
 
+@host("Addons>Gelu Gelu")
+def gelu(features, *, approximate):
+    x = widen(features)
+    half, one = x.dtype.type(0.5), x.dtype.type(1)
+    if not approximate:
+        from scipy.special import erf
+
+        return half * x * (one + erf(x * x.dtype.type(np.sqrt(0.5))))
+    cubic = x.dtype.type(np.sqrt(2 / np.pi)) * (x + x.dtype.type(0.044715) * x * x * x)
+    return half * x * (one + np.tanh(cubic))
+
+
+@host("Addons>Mish")
+def mish(features):
+    x = widen(features)
+    return x * np.tanh(np.logaddexp(x, x.dtype.type(0)))
+
+
+@host("Addons>Lisht")
+def lisht(features):
+    x = widen(features)
+    return x * np.tanh(x)
+
+
+@host("Addons>Tanhshrink")
+def tanhshrink(features):
+    x = widen(features)
+    return x - np.tanh(x)
+
+
+@host("Addons>Hardshrink")
+def hardshrink(features, *, lower, upper):
+    dtype = features.dtype.type
+    return np.where((features < dtype(lower)) | (features > dtype(upper)), features, dtype(0))
+
+
+@host("Addons>Softshrink")
+def softshrink(features, *, lower, upper):
+    x = widen(features)
+    lower, upper = x.dtype.type(lower), x.dtype.type(upper)
+    return np.where(x < lower, x - lower, np.where(x > upper, x - upper, x.dtype.type(0)))
+
+
 @host("Softplus")
 def softplus(features):
     return np.logaddexp(widen(features), 0).astype(features.dtype)

@@ -16,6 +16,53 @@ from tfport.runtime.ops.nn.windows import DataLayout, Windows, explicit_pads, la
 from tfport.runtime.ops.shared.precision import widen
 
 
+@host("Addons>CorrelationCost CorrelationCost")
+def correlation_cost(
+    input_a, input_b, *, kernel_size, max_displacement, stride_1, stride_2, pad, data_format
+):
+    """How alike the patches of two images are, for each displacement of the second: a mean of products."""
+    if input_a.ndim != 4 or input_a.shape != input_b.shape:
+        raise RunFailed(
+            "input_a and input_b must have the same 4 axes, "
+            f"found shapes {list(input_a.shape)} and {list(input_b.shape)}"
+        )
+    if (
+        kernel_size < 1
+        or not kernel_size % 2
+        or min(stride_1, stride_2) < 1
+        or min(max_displacement, pad) < 0
+    ):
+        raise RunFailed(
+            "kernel_size must be odd, strides positive, max_displacement and pad not negative, "
+            f"found {kernel_size}, {stride_1}, {stride_2}, {max_displacement} and {pad}"
+        )
+    a, b = (x if data_format == "NHWC" else np.moveaxis(x, 1, 3) for x in (input_a, input_b))
+    border, reach = max_displacement + kernel_size // 2, max_displacement // stride_2
+    sizes = [-(-(n + 2 * pad - 2 * border) // stride_1) for n in a.shape[1:3]]
+    if min(sizes) < 1:
+        raise RunFailed("Neighborhood and kernel don't fit in input height or width")
+    # the kernel of TensorFlow Addons multiplies the padding before the image by the stride
+    frame = ((0, 0), (pad * stride_1, pad), (pad * stride_1, pad), (0, 0))
+    a, b = np.pad(a, frame), np.pad(b, frame)
+    moves = [stride_2 * n for n in range(-reach, reach + 1)]
+    costs = np.zeros((len(a), len(moves), len(moves), *sizes), a.dtype)
+    taps = range(-(kernel_size // 2), kernel_size // 2 + 1)
+
+    def seen(x: Any, down: int, across: int) -> Any:
+        top, left = border + down, border + across
+        return x[:, top : top + sizes[0] * stride_1 : stride_1, left : left + sizes[1] * stride_1 : stride_1]
+
+    for i, down in enumerate(moves):
+        for j, across in enumerate(moves):
+            for y in taps:
+                for x in taps:
+                    costs[:, i, j] += np.einsum(
+                        "bhwc,bhwc->bhw", seen(a, y, x), seen(b, y + down, x + across)
+                    )
+    count = kernel_size * kernel_size * a.shape[3]
+    return costs.reshape(len(a), len(moves) ** 2, *sizes) / a.dtype.type(count)
+
+
 def convolve(x: Any, w: Any, win: Windows) -> Any:
     """Convolve `x` (batch, spatial, channels) with `w` (spatial, channels per group, output channels)."""
     groups = group_count(x.shape[-1], w.shape[-2], w.shape[-1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tfport.graph.dtypes import FLOAT32
 from tfport.runtime.lower import CannotLower, lower, rank_of
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.operand import Operand
@@ -42,6 +43,42 @@ def elu(b, features):
 @lower("Selu")
 def selu(b, features):
     return b.Selu(features, alpha=SELU_SCALE_ALPHA / SELU_SCALE, gamma=SELU_SCALE)
+
+
+@lower("Addons>Gelu Gelu")
+def gelu(b, features, *, approximate):
+    if not approximate and features.dtype != FLOAT32:
+        raise CannotLower("ONNX Runtime has Erf for float32 only")
+    return b.Gelu(features, approximate="tanh" if approximate else "none")
+
+
+@lower("Addons>Mish")
+def mish(b, features):
+    return b.Mul(features, b.Tanh(b.Softplus(features)))
+
+
+@lower("Addons>Lisht")
+def lisht(b, features):
+    return b.Mul(features, b.Tanh(features))
+
+
+@lower("Addons>Tanhshrink")
+def tanhshrink(b, features):
+    return b.Sub(features, b.Tanh(features))
+
+
+@lower("Addons>Hardshrink")
+def hardshrink(b, features, *, lower, upper):
+    low, high = b.const(lower, features.dtype), b.const(upper, features.dtype)
+    outside = b.Or(b.Less(features, low), b.Greater(features, high))
+    return b.Where(outside, features, b.const(0, features.dtype))
+
+
+@lower("Addons>Softshrink")
+def softshrink(b, features, *, lower, upper):
+    low, high = b.const(lower, features.dtype), b.const(upper, features.dtype)
+    above = b.Where(b.Greater(features, high), b.Sub(features, high), b.const(0, features.dtype))
+    return b.Where(b.Less(features, low), b.Sub(features, low), above)
 
 
 @lower("Softplus")
