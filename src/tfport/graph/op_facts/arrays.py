@@ -373,7 +373,7 @@ def paths(call: OpCall) -> Outputs:
 @shape_rule("Addons>EmbeddingBag")
 def bags(call: OpCall) -> Outputs:
     indices, params = call.shapes[:2]
-    return [(indices and indices[0], params and params[-1])]
+    return [(indices[0] if indices else None, params[-1] if params else None)]
 
 
 @shape_rule("GatherNd ResourceGatherNd")
