@@ -54,13 +54,12 @@ def selu(features):
 @host("Addons>Gelu Gelu")
 def gelu(features, *, approximate):
     x = widen(features)
-    half, one = x.dtype.type(0.5), x.dtype.type(1)
     if not approximate:
         from scipy.special import erf
 
-        return half * x * (one + erf(x * x.dtype.type(np.sqrt(0.5))))
+        return x * (1 + erf(x * x.dtype.type(np.sqrt(0.5)))) / 2
     cubic = x.dtype.type(np.sqrt(2 / np.pi)) * (x + x.dtype.type(0.044715) * x * x * x)
-    return half * x * (one + np.tanh(cubic))
+    return x * (1 + np.tanh(cubic)) / 2
 
 
 @host("Addons>Mish")
