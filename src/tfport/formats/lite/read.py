@@ -22,6 +22,8 @@ from tfport.formats.lite.schema import Schema, lite_schema
 
 OUTSIDE = 1
 """A buffer with a larger offset is outside of the flatbuffer, at this offset in the file."""
+CONVERSIONS = ("QUANTIZE", "DEQUANTIZE")
+"""What converters put between the inputs and outputs of a file and a quantized network."""
 
 
 def read_lite(files: Files, name: str) -> LiteFile:
@@ -59,6 +61,8 @@ class _Reader:
             unknown_fields=tuple(dict.fromkeys(self.tables.unknown_fields)),
         )
         self._check(file)
+        for signature in file.signatures:
+            _move_to_ends(signature, file.subgraphs[signature.subgraph])
         return file
 
     def _code(self, fields: Fields) -> OperatorCode:
@@ -183,3 +187,20 @@ def _signature(fields: Fields) -> LiteSignature:
         for part in ("inputs", "outputs")
     )
     return LiteSignature(fields.get("signature_key", ""), fields.get("subgraph_index", 0), inputs, outputs)
+
+
+def _move_to_ends(signature: LiteSignature, graph: Subgraph) -> None:
+    """Let a signature name the inputs and outputs of its subgraph.
+
+    Converters that gave int8 networks uint8 inputs left the signature at the int8 tensors behind them. LiteRT
+    computes these from the inputs again, whatever its signature runner was given.
+    """
+    ends = [o for o in graph.operators if o.code.op in CONVERSIONS and len(o.inputs) == len(o.outputs) == 1]
+    before = {o.outputs[0]: o.inputs[0] for o in ends if o.inputs[0] in graph.inputs}
+    behind = {o.inputs[0]: o.outputs[0] for o in ends if o.outputs[0] in graph.outputs}
+    if before.keys().isdisjoint(signature.inputs.values()):
+        return
+    signature.inputs = {name: before.get(i, i) for name, i in signature.inputs.items()}
+    signature.outputs = {
+        name: i if i in graph.outputs else behind.get(i, i) for name, i in signature.outputs.items()
+    }
