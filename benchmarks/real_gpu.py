@@ -48,8 +48,9 @@ COLUMNS = (
     "model", "cpu ms", "cuda ms", "auto ms", "cpu again ms", "TensorFlow ms", "chosen",
     "first cpu, cuda, auto s", "tf32, float32 differ",
 )  # fmt: skip
-ROUNDS, CALLS, ROUND_SECONDS = 8, 12, 0.25
-"""How often the devices take turns, and how many calls each turn has at most."""
+ROUNDS, CALLS, SHORT_SECONDS, ROUND_SECONDS = 8, 12, 0.005, 0.25
+"""How often the devices take turns; how many calls each turn has, or more until so long, and
+how long each is at most."""
 COMMIT, SHORT = re.compile(r"-([0-9a-f]{7})[0-9a-f]{33}/"), r"@\1/"
 """The commit of a repository in the name of a model, and how the table has it."""
 RACE_CALLS, RACE_SECONDS = 3, 60
@@ -127,10 +128,10 @@ def span(array: Any) -> list[Any]:
 
 def run(folder: Path, result: Path) -> None:
     jobs = json.loads((folder / JOBS).read_text())
-    cores = sorted(os.sched_getaffinity(0))
+    cores = sorted(os.sched_getaffinity(0), key=siblings)
     shares: queue.SimpleQueue[list[int]] = queue.SimpleQueue()
     for worker in range(WORKERS):
-        shares.put(cores[worker::WORKERS])
+        shares.put(cores[worker * len(cores) // WORKERS : (worker + 1) * len(cores) // WORKERS])
     rows: list[dict[str, Any]] = []
 
     def compare(number: int) -> None:
@@ -142,6 +143,13 @@ def run(folder: Path, result: Path) -> None:
     with ThreadPoolExecutor(WORKERS) as pool:
         list(pool.map(compare, range(len(jobs))))
     print(f"{len(rows)} models")
+
+
+def siblings(processor: int) -> tuple[list[int], int]:
+    """Sorts the processors of one core beside each other, so that no two models share a core."""
+    listed = Path(f"/sys/devices/system/cpu/cpu{processor}/topology/thread_siblings_list")
+    names = listed.read_text() if listed.exists() else str(processor)
+    return [int(name) for name in re.findall(r"\d+", names)], processor
 
 
 def in_a_process(folder: Path, number: int, cores: list[int]) -> dict[str, Any]:
@@ -244,10 +252,12 @@ def turn(session: Any, fetches: list[str], feeds: dict[str, Any]) -> list[float]
     """The seconds of some calls, after one that is not counted."""
     times: list[float] = []
     session.run(fetches, feeds)
-    while len(times) < CALLS and sum(times) < ROUND_SECONDS:
+    spent = 0.0
+    while (len(times) < CALLS or spent < SHORT_SECONDS) and spent < ROUND_SECONDS:
         began = time.perf_counter()
         session.run(fetches, feeds)
         times.append(time.perf_counter() - began)
+        spent += times[-1]
     return times
 
 

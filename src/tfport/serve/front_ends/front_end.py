@@ -20,6 +20,7 @@ import grpc
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
 from tfport.errors import Error
+from tfport.runtime.freed_memory import keep_freed_memory
 from tfport.serve.event_loop import new_runner
 from tfport.serve.file_limit import raise_file_limit
 from tfport.serve.front_ends.alike_requests import LARGE, AlikeRequest, AlikeRequests, without_contents
@@ -236,6 +237,7 @@ def main(connection: int, memory: int) -> None:
         signal.signal(number, signal.SIG_IGN)
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     raise_file_limit()
+    keep_freed_memory()
     gc.freeze()
     with new_runner() as runner:
         runner.run(_serve(connection, memory))
