@@ -15,7 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 
@@ -28,6 +28,9 @@ from tfport.runtime.engines.island_key import machine
 from tfport.runtime.operand import Operand
 from tfport.runtime.plan import Plan
 from tfport.runtime.program import Program, only_asserts
+
+if TYPE_CHECKING:
+    from tfport.runtime.engines.litert.whole_file import WholeFilePlan
 
 CALLS_BEFORE = 3
 """Calls with inputs of similar sizes before the devices are measured: many processes make only a few."""
@@ -46,6 +49,8 @@ _SHAPE = attrgetter("shape")
 Run = Callable[[Sequence[Any]], Sequence[Any]]
 Times = Callable[[Run, Run, Sequence[Any]], tuple[float, float]]
 Sizes = tuple[tuple[int, ...], ...]
+DevicePlan = Union[Plan, "WholeFilePlan"]
+"""On the CPU, LiteRT may run an unchanged TensorFlow Lite file."""
 
 
 class RaceEnded(Exception):
@@ -60,7 +65,7 @@ class PlacedPlan:
     def __init__(
         self,
         program: Program,
-        made_for: Callable[[str], Plan],
+        made_for: Callable[[str], DevicePlan],
         rival: Rival,
         times: Times | None = None,
     ) -> None:
@@ -77,7 +82,7 @@ class PlacedPlan:
         """Held while a plan is made."""
         self._counting = threading.Lock()
         """Held while choices and counts change, which is never long."""
-        self._plans: dict[str, Plan] = {}
+        self._plans: dict[str, DevicePlan] = {}
         self._chosen: dict[Sizes, str] = {}
         self._settled: dict[Sizes | tuple[int, ...], Callable[[Sequence[Any]], list[Any]]] = {}
         """What runs inputs of these sizes, so that a call finds it at once; by its own for one input."""
@@ -193,7 +198,7 @@ class PlacedPlan:
         choice = self._choices.get(f"{self._key}:{sizes}")
         return choice.engine if choice is not None and choice.engine in self._devices else None
 
-    def _plan(self, device: str) -> Plan:
+    def _plan(self, device: str) -> DevicePlan:
         plan = self._plans.get(device)
         if plan is None:
             with self._making:

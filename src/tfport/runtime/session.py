@@ -62,6 +62,7 @@ from tfport.runtime.restore.plain_restore import restore_plainly
 from tfport.runtime.restore.restore_checks import check_restorable, unset_error, unset_variables
 from tfport.runtime.select_signature import select_signature
 from tfport.runtime.state import State
+from tfport.startup.dataclass import replace
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -122,7 +123,8 @@ class Session:
         if isinstance(engine, str):
             engine = make_engine(engine, threads, max_bytes=limits.max_bytes, device=device, gpu=gpu)
         self.engine = engine
-        self._lite_files = engine.lite_files if self.model.lite is not None else LiteFiles.NONE
+        on_cpu = engine if engine.rival is None else engine.rival.engine
+        self._lite_files = on_cpu.lite_files if self.model.lite is not None else LiteFiles.NONE
         self.plans = PlanCache()
         self._tracer = ModelTracer(self.model, self.state, self.registry, limits)
         self._prepared: dict[tuple[tuple[str, ...], tuple[str, ...]], PreparedRun] = {}
@@ -292,22 +294,25 @@ class Session:
 
     def _new_plan(self, key: PlanKey, in_advance: bool) -> tuple[AnyPlan, int]:
         """A plan for a key, and the version of the state that it is for."""
-        if self._lite_files is LiteFiles.ALL and (whole := self._whole_file(key)) is not None:
+        rival = self.engine.rival
+        whole = self._whole_file(key) if self._lite_files is LiteFiles.ALL else None
+        if rival is None and whole is not None:
             return whole, self.state.version
         self._initialize()
-        rival = self.engine.rival
         engine = self.engine if rival is None else rival.engine
         program, version = self._tracer.runnable(key.fetches, key.feeds, key.assumed, engine)
-        if self._lite_files is LiteFiles.ROBUST and (whole := self._whole_file(key)) is not None:
-            return whole, version  # what tfport refuses does not reach LiteRT
+        if self._lite_files is LiteFiles.ROBUST:
+            whole = self._whole_file(key)  # what tfport refuses does not reach LiteRT
         if rival is None:
-            return self._copied_plan(key, program, version, in_advance), version
+            return (whole or self._copied_plan(key, program, version, in_advance)), version
 
         traced = {CPU: program}  # kept only until the first plan is made
 
         engines = {CPU: rival.engine, GPU: self.engine, TENSORRT: rival.tensorrt or self.engine}
 
-        def made_for(device: str) -> Plan:
+        def made_for(device: str) -> Plan | WholeFilePlan:
+            if device == CPU and whole is not None:
+                return whole
             engine = engines[device]
             with self._lock:
                 program = traced.pop(device, None)
@@ -315,6 +320,8 @@ class Session:
                     program, _ = self._tracer.runnable(key.fetches, key.feeds, key.assumed, engine)
             return Plan(program, engine, release=self.release_checkpoint, in_advance=in_advance)
 
+        if whole is not None:
+            rival = replace(rival, settings=(*rival.settings, whole.name))
         plan = PlacedPlan(program, made_for, rival)
         traced.clear()
         return plan, version

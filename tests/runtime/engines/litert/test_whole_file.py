@@ -6,10 +6,15 @@ import numpy as np
 import pytest
 from tests.frontends.lite.graphs import graph, lite_file, op
 from tests.runtime.cases import f32, i32
+from tests.runtime.engines.gpu.on_cpu import engine_on_cpu
 
 import tfport
 from tfport.formats.lite.write import lite_bytes
+from tfport.runtime import placed_plan
 from tfport.runtime.bounds.run_scope import RunLimits
+from tfport.runtime.engines.choice_cache import CPU, GPU, ChoiceCache
+from tfport.runtime.engines.engine import Rival
+from tfport.runtime.engines.make_engine import make_engine
 from tfport.runtime.plan import Plan
 
 pytest.importorskip("ai_edge_litert", reason="LiteRT is optional")
@@ -169,3 +174,21 @@ def test_an_error_is_one_sentence_that_names_the_node():
     assert answers(session, i32(2, 0))[0].tolist() == [3, 1]
     with pytest.raises(tfport.RunFailed, match=r"out of range|not in"):
         answers(session, i32(2, 7))
+
+
+@pytest.mark.parametrize(("gpu", "cpu", "expected"), [(2, 1, WholeFilePlan), (1, 2, Plan)])
+def test_auto_measures_the_gpu_against_it(monkeypatch, tmp_path, gpu, cpu, expected):
+    engine = engine_on_cpu()
+    engine.rival = Rival(make_engine("default", 1), ChoiceCache(tmp_path), ("a GPU",))
+    monkeypatch.setattr(placed_plan, "quick_times", lambda *arguments: (gpu, cpu))
+    session = tfport.Session(WAKE_WORD, engine=engine)
+    (spec,) = next(iter(session.model.signatures.values())).inputs.values()
+    sound = np.ones([size or 1 for size in spec.shape.dims], spec.dtype.numpy)
+    answer = [answers(session, sound) for _ in range(placed_plan.CALLS_BEFORE)][0]
+    (plan,) = session.plans.plans
+    plan.race.join()
+    assert plan.device == (CPU if cpu < gpu else GPU)
+    assert [type(made) for made in plan._plans.values()] == [expected]
+    for _ in range(3):
+        for before, after in zip(answer, answers(session, sound), strict=True):
+            assert np.abs(before.astype(int) - after).max() <= 1

@@ -79,6 +79,7 @@ class WholeFilePlan:
     sizes: dict[int, list[tuple[int, ...]]] = field(default_factory=dict)
     """The sizes of the inputs in the last run of each interpreter, which are kept as long as the plan."""
     is_steady = True
+    name = "litert"
 
     def run(self, arrays: Sequence[Any], *, on_device: bool = False) -> list[Any]:
         scope = current_scope()
@@ -98,6 +99,8 @@ class WholeFilePlan:
         if scope is not None:
             scope.stop.check()
         return results
+
+    run_from_host = run
 
     def _resize(self, interpreter: Any, arrays: Sequence[Any]) -> None:
         """Give the inputs of an interpreter the sizes of these arrays, if it had others in its last run."""
