@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator
-from itertools import chain, pairwise
+from itertools import chain, compress, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from tfport.runtime.lower import host
 from tfport.runtime.ops.ragged.splits import check_splits
 from tfport.runtime.ops.shared.arrays import string_array
 from tfport.runtime.ops.strings.byte_strings import printable, scalar_value
-from tfport.runtime.ops.strings.kernels.regex import compiled_regex
+from tfport.runtime.ops.strings.kernels.regex import ascii_regex, compiled_regex
 from tfport.runtime.ops.text.characters import NOT_A_CHARACTER, WHITESPACE, code_points, script_numbers
 
 if TYPE_CHECKING:
@@ -70,6 +70,9 @@ def regex_split(input, delim_regex_pattern, keep_delim_regex_pattern):
     pattern = scalar_value(delim_regex_pattern, "delim_regex_pattern")
     kept = scalar_value(keep_delim_regex_pattern, "keep_delim_regex_pattern")
     delimiter, keep = compiled_regex(pattern), compiled_regex(kept) if kept else None
+    in_ascii = ascii_regex(pattern)
+    if in_ascii is not None and in_ascii.groups:
+        return _split_completely(input.reshape(-1).tolist(), in_ascii, delimiter, keep)
     is_kept: dict[bytes, bool] = {b"": False}
     tokens: list[bytes] = []
     starts: list[int] = []
@@ -102,6 +105,35 @@ def regex_split(input, delim_regex_pattern, keep_delim_regex_pattern):
         np.array(starts, np.int64),
         np.array(ends, np.int64),
         np.array(splits, np.int64),
+    )
+
+
+def _split_completely(
+    texts: list[bytes], in_ascii: Any, delimiter: Any, keep: Any
+) -> tuple[NDArray[Any], ...]:
+    """The same for all texts together, where the first group of a delimiter is all of it."""
+    texts = [text.partition(b"\0")[0] for text in texts]
+    parts: list[bytes] = []
+    """What is between delimiters, and these, in turn; no text ends with a delimiter."""
+    row_ends = [0]
+    for text in texts:
+        parts += (in_ascii if text.isascii() else delimiter).split(text)
+        parts.append(b"")
+        row_ends.append(len(parts))
+    delimiters = parts[1::2]
+    is_kept = {
+        part: keep is not None and bool(part) and keep.fullmatch(part) is not None for part in {*delimiters}
+    }
+    lengths = np.fromiter(map(len, parts), np.int64, len(parts))
+    are_tokens = lengths > 0
+    are_tokens[1::2] = [is_kept[part] for part in delimiters]
+    before = np.cumsum([0, *map(len, texts)])[:-1]
+    ends = np.cumsum(lengths) - np.repeat(before, np.diff(row_ends))
+    return (
+        string_array(list(compress(parts, are_tokens.tolist()))),
+        (ends - lengths)[are_tokens],
+        ends[are_tokens],
+        np.append(0, np.cumsum(are_tokens))[row_ends],
     )
 
 
