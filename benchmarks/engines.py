@@ -205,7 +205,7 @@ def beam_tfport(model: str) -> Job:
     from tfport.beam import TfportModelHandler
 
     handler = TfportModelHandler(model, max_batch_size=BATCH)
-    return beam_job(handler, lambda row: {"rows": row}, lambda result: float(result.inference[OUTPUT][0]))
+    return beam_job(handler, lambda row: row, lambda result: float(result.inference[OUTPUT][0]))
 
 
 def beam_tensorflow(model: str) -> Job:

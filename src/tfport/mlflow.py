@@ -4,7 +4,11 @@
     mlflow.pyfunc.load_model("saved").predict(dataframe)
 
 The original model is copied unchanged. `mlflow models serve`, `spark_udf` and the registry use it like any
-other pyfunc model. Needs `tfport[mlflow]`.
+other pyfunc model; `spark_udf` needs the names and types of columns:
+
+    mlflow.pyfunc.spark_udf(spark, "saved", result_type="scores array<float>")(struct("x"))
+
+Needs `tfport[mlflow]`.
 """
 
 # ruff: noqa: E402  first the sentence for what is not installed
@@ -22,6 +26,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 from mlflow import pyfunc
 from mlflow.models import Model as MlflowModel
@@ -93,7 +98,16 @@ class PyfuncModel:
             )
         else:
             table = pa.Table.from_pandas(model_input, preserve_index=False)
-        return self.scorer.score_table(table).to_pandas()
+        return _frame(self.scorer.score_table(table))
+
+
+def _frame(table: pa.Table) -> Any:
+    """A DataFrame. A missing text is None: pandas 3 has NaN, and the server of MLflow would write that."""
+    frame = table.to_pandas()
+    for field in table.schema:
+        if pa.types.is_string(field.type):
+            frame[field.name] = pd.Series(table[field.name].to_pylist(), dtype=object)
+    return frame
 
 
 class _Flavor:

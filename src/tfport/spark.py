@@ -36,6 +36,7 @@ from tfport.batch.scoring_options import FAIL, ScoringOptions, scoring_options
 from tfport.errors import Error
 from tfport.formats.digests import model_digest, model_files
 from tfport.graph.dtypes import STRING
+from tfport.runtime.freed_memory import keep_freed_memory
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -163,4 +164,5 @@ def _received(path: str, name: str) -> str:
 @functools.lru_cache(4)
 def _scorer(path: str, options: ScoringOptions) -> BatchScorer:
     """The scorer of this Python worker, which Spark uses for many tasks."""
+    keep_freed_memory()
     return BatchScorer(path, options)

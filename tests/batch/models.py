@@ -22,6 +22,10 @@ PAIRS = """
     x = Placeholder() {dtype=float32, shape=(?, 2)}
     y = AddV2(x, x) {T=float32}
 """
+GRIDS = """
+    x = Placeholder() {dtype=float32, shape=(?, 2, 2)}
+    y = AddV2(x, x) {T=float32}
+"""
 SMALL = """
     x = Placeholder() {dtype=int8, shape=(?)}
     y = AddV2(x, x) {T=int8}

@@ -18,10 +18,12 @@ from tests.batch.models import PAIRS, PARSES, UPPER, model_file
 
 import tfport
 from tfport.batch import scoring_job, scoring_workers
+from tfport.batch.data_files import PARQUET, TFRECORD, find_data
 from tfport.batch.scoring_job import ScoringJob, run_job
 from tfport.batch.scoring_options import scoring_options
 from tfport.batch.scoring_workers import ScorerSetup
 from tfport.cli.main import main
+from tfport.errors import Error
 from tfport.formats.encoding.tfrecord import record, stream_records
 from tfport.formats.proto import serving_pb2 as pb
 
@@ -319,8 +321,40 @@ def test_errors_are_one_sentence(tmp_path, monkeypatch, capsys, arguments, error
     out, err = capsys.readouterr()
     assert error in err
     assert len(err.splitlines()) == 1
-    assert not Path("o").exists() or not list(Path("o").iterdir())
+    assert not Path("o").exists()
     assert out == ""
+
+
+def test_names_of_shards_and_names_that_say_nothing(tmp_path):
+    """TensorFlow's and TFX's names: a shard has its number after the ending, and the content decides."""
+    write_records(tmp_path / "x.tfrecord", ["1", "2"])
+    plain = (tmp_path / "x.tfrecord").read_bytes()
+    packed = gzip.compress(plain)
+    pq.write_table(pa.table({"x": ["1", "2"]}), tmp_path / "x.parquet")
+    table = (tmp_path / "x.parquet").read_bytes()
+    for number, (name, content) in enumerate(
+        [
+            ("a.tfrecord-00000-of-00012", plain),
+            ("a.tfrecord.gz-00000-of-00012", packed),
+            ("data_tfrecord-00000-of-00012.gz", packed),
+            ("records", plain),
+            ("part-00000", table),
+        ]
+    ):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / name).write_bytes(content)
+        model = model_file(PARSES, folder)
+        assert main(["run", model, "--inputs", str(folder / name), "-o", str(folder / "out")]) == 0
+        assert pq.read_table(folder / "out").column("y").to_pylist() == [1, 2]
+        (file,) = find_data([str(folder / name)])
+        assert file.format == (PARQUET if content is table else TFRECORD)
+    (tmp_path / "notes").write_text("neither a record nor a table")
+    with pytest.raises(Error, match="notes: not a table that tfport reads"):
+        find_data([str(tmp_path / "notes")])
+    (tmp_path / "damaged.gz").write_bytes(packed[:12])
+    with pytest.raises(Error, match=r"damaged.gz: not a table that tfport reads"):
+        find_data([str(tmp_path / "damaged.gz")])
 
 
 def test_files_that_a_shell_expands_and_the_model_after_them(tmp_path, monkeypatch, capsys):

@@ -1,14 +1,21 @@
 """Scoring in real engines: a local Ray, Spark, Beam's DirectRunner, a local MLflow (`make test-engines`)."""
 
+import json
 import os
 import signal
+import socket
+import subprocess
 import sys
+import time
+import urllib.request
+from contextlib import closing, suppress
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from tests.batch.models import PAIRS, PARSES, model_file
+from tests.batch.models import GRIDS, PAIRS, PARSES, model_file
 from tests.recorded_models import path_of
 
 import tfport
@@ -193,6 +200,41 @@ def test_beam(tmp_path):
     assert result.inference == {"y": [2, 4]}
 
 
+def test_beam_rows_that_are_values_of_the_only_input(tmp_path):
+    beam = pytest.importorskip("apache_beam")
+    from apache_beam.ml.inference.base import RunInference
+    from apache_beam.testing.util import assert_that, equal_to
+
+    from tfport.beam import TfportModelHandler
+
+    handler = TfportModelHandler(model_file(PARSES, tmp_path), on_error="null", cache=False)
+    with beam.Pipeline() as pipeline:
+        results = pipeline | beam.Create([text.encode() for text in TEXTS]) | RunInference(handler)
+        pairs = results | beam.Map(lambda result: (result.example.decode(), result.inference["y"]))
+        assert_that(pairs, equal_to(list(zip(TEXTS, EXPECTED, strict=True))))
+
+
+def test_beam_rows_of_arrays(tmp_path):
+    """Arrays of one shape and type, of several, and two axes; also as the values of the only input."""
+    pytest.importorskip("apache_beam")
+    from tfport.beam import TfportModelHandler
+
+    handler = TfportModelHandler(model_file(PAIRS, tmp_path), cache=False)
+    model = handler.load_model()
+    for rows in (
+        [np.float32([1, 2]), np.float32([3, 4])],
+        [np.float32([1, 2]), np.float64([3, 4])],
+        [np.float32([1, 2]), [3, 4]],
+    ):
+        for batch in (rows, [{"x": row} for row in rows]):
+            results = list(handler.run_inference(batch, model))
+            assert [result.inference["y"] for result in results] == [[2, 4], [6, 8]]
+    grids = TfportModelHandler(model_file(GRIDS, tmp_path), cache=False)
+    (result,) = grids.run_inference([np.float32([[1, 2], [3, 4]])], grids.load_model())
+    assert result.inference["y"] == [[2, 4], [6, 8]]
+    assert handler.get_num_bytes([{"x": np.zeros(3, np.float32), "name": "abc"}, b"12"]) == 17
+
+
 def test_beam_updates_the_model_by_side_input(tmp_path):
     beam = pytest.importorskip("apache_beam")
     from apache_beam.ml.inference.base import ModelMetadata, RunInference
@@ -228,3 +270,64 @@ def test_mlflow(tmp_path, monkeypatch):
         logged = log_model(path_of("module"), "module", cache=False)
     model = mlflow.pyfunc.load_model(logged.model_uri)
     assert len(model.predict(pd.DataFrame({"x": [[1.0, 2.0]]}))["y"][0]) == 3
+
+
+def test_mlflow_models_serve(tmp_path):
+    """The server of `mlflow models serve`: JSON in MLflow's forms; a null text is null, not NaN."""
+    pytest.importorskip("mlflow")
+    from tfport.mlflow import save_model
+
+    save_model(model_file(PARSES, tmp_path), tmp_path / "saved", on_error="collect", cache=False)
+    with closing(socket.create_server(("127.0.0.1", 0))) as free:
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "mlflow", "models", "serve", "-m", str(tmp_path / "saved")]
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # MLflow runs `uvicorn`
+    server = subprocess.Popen(
+        [*command, "-p", str(port), "--env-manager", "local"],
+        env={**os.environ, "PATH": path},
+        start_new_session=True,
+    )
+
+    def ask(body):
+        data, kind = json.dumps(body).encode(), {"Content-Type": "application/json"}
+        request = urllib.request.Request(f"http://127.0.0.1:{port}/invocations", data, kind)
+        with urllib.request.urlopen(request) as answer:
+            return json.load(answer)["predictions"]
+
+    try:
+        while server.poll() is None:
+            with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/ping"):
+                break
+            time.sleep(0.2)
+        table = {"columns": ["id", "x"], "data": [[0, "1.5"], [1, "bad 77"]]}
+        good, bad = ask({"dataframe_split": table})
+        assert good == {"id": 0, "y": 1.5, "error": None}
+        assert "bad 77" in bad["error"]
+        assert ask({"dataframe_records": [{"x": "3"}]})[0]["y"] == 3
+        assert [row["y"] for row in ask({"inputs": {"x": ["4", "5"]}})] == [4, 5]
+    finally:
+        os.killpg(server.pid, signal.SIGTERM)
+        server.wait()
+
+
+def test_mlflow_spark_udf(spark, tmp_path):
+    mlflow = pytest.importorskip("mlflow")
+    from pyspark.sql.functions import struct
+
+    from tfport.mlflow import save_model
+
+    def udf(text, name, kind, **options):
+        save_model(model_file(text, tmp_path), tmp_path / name, cache=False, **options)
+        return mlflow.pyfunc.spark_udf(spark, str(tmp_path / name), result_type=kind, env_manager="local")(
+            struct("x")
+        )
+
+    df = spark.createDataFrame(pd.DataFrame({"id": range(200), "x": TEXTS})).repartition(3)
+    scored = df.withColumn("r", udf(PARSES, "texts", "y float, error string", on_error="collect"))
+    rows = [row["r"] for row in sorted(scored.collect())]  # in Spark, sorting would score twice
+    assert [row["y"] for row in rows[:77]] == EXPECTED[:77]
+    assert "bad 77" in rows[77]["error"]
+    assert rows[78]["error"] in (None, "None")  # as MLflow converts a column
+    numbers = df.selectExpr("id", "array(float(id), float(1)) AS x")
+    pairs = numbers.withColumn("r", udf(PAIRS, "pairs", "y array<float>")).collect()
+    assert [row["r"]["y"] for row in sorted(pairs)] == [[2.0 * i, 2.0] for i in range(200)]

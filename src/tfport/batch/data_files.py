@@ -2,6 +2,9 @@
 
 files = find_data(["data/*.tfrecord", "s3://bucket/day=1/"])
 with files[0].open() as stream: …
+
+The name of a file says what it contains, also that of a shard, such as `a.tfrecord-00000-of-00012`. Where no
+name does, the first bytes decide: TFX writes `data_tfrecord-00000-of-00012.gz`.
 """
 
 from __future__ import annotations
@@ -9,13 +12,17 @@ from __future__ import annotations
 import glob
 import gzip
 import os
+import re
+import struct
+import zlib
 from collections.abc import Sequence
 from typing import IO, Any, cast
 
 from tfport.errors import Error, UnreadableFile
+from tfport.formats.encoding.crc32c import checksum, masked
 from tfport.formats.files import reason
 from tfport.formats.remote import is_address, open_remote
-from tfport.startup.dataclass import dataclass
+from tfport.startup.dataclass import dataclass, replace
 
 PARQUET, TFRECORD, CSV, JSON_LINES, IMAGE = "parquet", "tfrecord", "csv", "jsonl", "image"
 ENDINGS = {
@@ -24,6 +31,12 @@ ENDINGS = {
     ".bmp": IMAGE,
 }  # fmt: skip
 GZIP = ".gz"
+SHARD = re.compile(r"-\d{5,}-of-\d{5,}(?=\.|$)")
+FIRST_BYTES = {
+    b"PAR1": PARQUET, b"\xff\xd8\xff": IMAGE, b"\x89PNG": IMAGE, b"GIF8": IMAGE, b"BM": IMAGE,
+}  # fmt: skip
+RECORD_HEAD = struct.Struct("<8sI")
+"""The length of a record and its checksum, with which a TFRecord file begins."""
 _STAMPS = ("ETag", "etag", "md5Hash", "LastModified", "mtime", "created")
 
 
@@ -47,7 +60,7 @@ class DataFile:
                 stream = open(self.path, "rb")  # noqa: SIM115  the caller closes it
         except Exception as error:  # each store raises its own errors
             raise UnreadableFile(f"{self.path}: {_why(error)}") from None
-        return cast("IO[bytes]", _Unpacked(fileobj=stream)) if self.path.endswith(GZIP) else stream
+        return cast("IO[bytes]", _Unpacked(fileobj=stream)) if _stem(self.path).endswith(GZIP) else stream
 
 
 class _Unpacked(gzip.GzipFile):
@@ -72,6 +85,7 @@ def find_data(paths: Sequence[str]) -> list[DataFile]:
 def _files(path: str) -> list[DataFile]:
     entries = _remote(path) if is_address(path) else _local(path)
     known = [file for file in entries if file.format]
+    known = known or [file for entry in entries if (file := _by_content(entry)).format]
     if known:
         return known
     name = entries[0].path if entries else path
@@ -128,7 +142,26 @@ def _is_hidden(name: str, root: str) -> bool:
 
 def format_of(name: str) -> str:
     """The format by the end of a name; empty if it is unknown."""
-    return ENDINGS.get(os.path.splitext(name.lower().removesuffix(GZIP))[1], "")
+    return ENDINGS.get(os.path.splitext(_stem(name).removesuffix(GZIP))[1], "")
+
+
+def _stem(name: str) -> str:
+    """A name in lower case without the number of a shard."""
+    return SHARD.sub("", name.lower())
+
+
+def _by_content(file: DataFile) -> DataFile:
+    """The file with the format that its first bytes have."""
+    try:
+        with file.open() as stream:
+            head = stream.read(RECORD_HEAD.size)
+    except (UnreadableFile, OSError, EOFError, zlib.error):
+        return file
+    kind = next((kind for first, kind in FIRST_BYTES.items() if head.startswith(first)), "")
+    if len(head) == RECORD_HEAD.size:
+        length, stored = RECORD_HEAD.unpack(head)
+        kind = TFRECORD if masked(checksum(length)) == stored else kind
+    return replace(file, format=kind)
 
 
 def _why(error: Exception) -> str:

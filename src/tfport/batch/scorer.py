@@ -141,10 +141,10 @@ class BatchScorer:
         return self.score(batch, {})[0]
 
     def score_table(self, table: pa.Table) -> pa.Table:
-        """Score a table, a chunk at a time."""
+        """Score a table; short chunks together, as a call is faster with many rows."""
         if not table.num_rows:
             return self.schema(table.schema).empty_table()
-        return pa.Table.from_batches([self(batch) for batch in table.to_batches() if batch.num_rows])
+        return pa.Table.from_batches([self(batch) for batch in table.combine_chunks().to_batches()])
 
     def score_arrays(self, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
         """The outputs for arrays by input, each with a row per row; a row that fails is an error."""

@@ -115,8 +115,8 @@ def _score(job: ScoringJob, files: Sequence[DataFile], manifest: JobManifest, sh
     reader = DataReader(files, scorer.column_types())
     parts = reader.read(*manifest.position)
     first = next(parts, None)
-    job.folder.mkdir(parents=True, exist_ok=True)
     if first is None:
+        job.folder.mkdir(parents=True, exist_ok=True)
         manifest.complete = True
         manifest.write()
         return
@@ -227,6 +227,7 @@ class _PartWriter:
         name = f"part-{len(self.manifest.parts):05}.{self.job.format}"
         self._final = self.job.folder / name
         self._temporary = self.job.folder / f".{name}.unfinished"
+        self.job.folder.mkdir(parents=True, exist_ok=True)
         self._open, self._began = ExitStack(), time.monotonic()
         self._write = self._open.enter_context(part_writer(self.job.format, schema, self._temporary))
 
