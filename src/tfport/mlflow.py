@@ -26,7 +26,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pyarrow as pa
 from mlflow import pyfunc
 from mlflow.models import Model as MlflowModel
@@ -106,7 +105,8 @@ def _frame(table: pa.Table) -> Any:
     frame = table.to_pandas()
     for field in table.schema:
         if pa.types.is_string(field.type):
-            frame[field.name] = pd.Series(table[field.name].to_pylist(), dtype=object)
+            texts = frame[field.name].astype(object)
+            frame[field.name] = texts.where(texts.notna(), None)
     return frame
 
 
