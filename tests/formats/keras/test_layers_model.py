@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from tests.formats.keras.samples import DENSE, MODEL
 
+import tfport
 from tfport.errors import UnreadableFile
 from tfport.formats.files import Folder
 from tfport.formats.keras.read import read_keras
@@ -84,3 +85,29 @@ def test_weights_belong_to_the_outermost_layer(tmp_path):
 def test_a_topology_without_a_model(tmp_path):
     with pytest.raises(UnreadableFile, match="expected the `class_name` and `config` of a Keras model"):
         write(tmp_path, {"keras_version": "2"}, {}, format="layers-model")
+
+
+def test_keys_as_javascript_spells_them(tmp_path):
+    """TensorFlow.js 4.22.0 loads this model, and answers the same: it spells all keys so after reading."""
+    options = {
+        "name": "myConv",
+        "batchInputShape": [None, 2, 2, 1],
+        "filters": 1,
+        "kernelSize": [1, 1],
+        "dataFormat": "channelsLast",
+        "useBias": False,
+        "activation": "hardSigmoid",
+    }
+    layers = [{"className": "Conv2D", "config": options}]
+    topology = {"className": "Sequential", "config": {"name": "s", "layers": layers}}
+    kernel = ({"shape": [1, 1, 1, 1], "dtype": "float32"}, np.array([0.5], "f4"))
+    write(tmp_path, topology, {"myConv/kernel": kernel}, format="layers-model")
+    x = np.array([0, 1, 2, -1], "f4").reshape(1, 2, 2, 1)
+    [answer] = tfport.Session(tfport.load(tmp_path)).signature("serving_default")(myConv_input=x).values()
+    assert np.asarray(answer).ravel() == pytest.approx([0.5, 0.6, 0.7, 0.4])
+
+
+def test_names_in_connections_stay(tmp_path):
+    config = {"output_layers": {"myScore": ["myDense", 0, 0]}, "layers": [{"inbound_nodes": [{"aB": 1}]}]}
+    file = write(tmp_path, {"class_name": "Functional", "config": config}, {})
+    assert file.config["config"] == config

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterator, Mapping
 from functools import partial
+from typing import Any
 
 from tfport.errors import UnreadableFile
 from tfport.formats.encoding.tensor import NUMPY
@@ -13,6 +15,13 @@ from tfport.formats.keras.records import BY_LAYER, Json, KerasFile, StoredWeight
 from tfport.formats.keras.stored_json import json_object, stored_model, text_of
 from tfport.formats.keras.unsafe import unsafe_config
 from tfport.formats.tfjs.weights import TfjsWeights
+
+CAMEL_CASE = re.compile(r"[a-z][a-z0-9]*([A-Z][a-z0-9]*)+")
+"""A key as people write it by hand: TensorFlow.js spells all keys so after reading (convertPythonicToTs)."""
+WORDS = ("activation", "recurrent_activation", "data_format")
+"""Options whose values have several words, spelled in the same way: `hardSigmoid`, `channelsLast`."""
+BY_NAME = ("inbound_nodes", "input_layers", "output_layers")
+"""What refers to layers and tensors by names, which stay as they are."""
 
 
 def read_layers_model(files: Files, name: str) -> KerasFile:
@@ -23,7 +32,9 @@ def read_layers_model(files: Files, name: str) -> KerasFile:
     if not isinstance(topology, dict):
         raise UnreadableFile(f"{label}: expected a Keras model in `modelTopology`, found none")
     nested = topology.get("model_config")  # converted from Keras; TensorFlow.js itself writes no such level
-    config = stored_model(nested if isinstance(nested, dict) else topology, f"{label}: modelTopology")
+    config = stored_model(
+        _as_keras_writes(nested if isinstance(nested, dict) else topology), f"{label}: modelTopology"
+    )
     training = topology.get("training_config", data.get("trainingConfig"))
     manifest = data.get("weightsManifest", data.get("weights_manifest"))
     beside = files.under(posixpath.dirname(name))
@@ -38,6 +49,24 @@ def read_layers_model(files: Files, name: str) -> KerasFile:
         generated_by=text_of(data.get("convertedBy")) or text_of(data.get("generatedBy")),
         unsafe=unsafe_config(config),
     )
+
+
+def _as_keras_writes(stored: Json) -> Any:
+    """A configuration with the keys of Keras, `batch_input_shape`, where it has `batchInputShape`."""
+    if isinstance(stored, list):
+        return [_as_keras_writes(entry) for entry in stored]
+    if not isinstance(stored, dict):
+        return stored
+    renamed = {_with_underscores(key): value for key, value in stored.items()}
+    result = {k: v if k in BY_NAME else _as_keras_writes(v) for k, v in renamed.items()}
+    for key in WORDS:
+        if isinstance(result.get(key), str):
+            result[key] = _with_underscores(result[key])
+    return result
+
+
+def _with_underscores(word: str) -> str:
+    return re.sub(r"(?=[A-Z])", "_", word).lower() if CAMEL_CASE.fullmatch(word) else word
 
 
 def _weights(stored: TfjsWeights, config: Mapping[str, Json]) -> StoredWeights:

@@ -27,6 +27,11 @@ X, BIAS = numbers(2, 5, 7, 3), numbers(4)
 WEIGHTS = numbers(4, 3, 2, 3)
 SHAPE = const(i32(2, 10, 14, 4))
 CASES = [
+    conv(X, const(WEIGHTS), const(numbers(1, 4))),
+    conv(X, const(WEIGHTS), const(numbers(1, 1, 1, 4))),
+    depthwise(X, const(numbers(1, 3, 2, 3)), const(numbers(1, 3)), fails=True),
+    transposed(SHAPE, const(WEIGHTS), X, const(numbers(1, 4)), version=3, padding="SAME"),
+    conv_3d(numbers(1, 3, 4, 5, 2), const(numbers(2, 2, 2, 2, 4)), const(numbers(1, 4)), padding="SAME"),
     *(
         conv(
             X,

@@ -57,6 +57,7 @@ CASES = [
         )
     ),
     dense(numbers(3, 6), weights(4, 6, axis=0), BIAS, version=12),
+    dense(numbers(3, 6), weights(4, 6), const(numbers(1, 4))),
     dense(numbers(3, 6), weights(4, 6, axis=0), BIAS, version=12, asymmetric_quantize_inputs=True),
     dense(numbers(3, 6), weights(4, 6, type="UINT8"), BIAS, version=2),
     dense(numbers(3, 6), weights(4, 6, type="INT4"), BIAS, version=10),

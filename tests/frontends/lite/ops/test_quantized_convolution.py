@@ -93,7 +93,7 @@ CASES = [
 
 def dense(x, w, scales, y=("INT8", 0.9, -5), bias=True, x_zero=-3, w_zero=0, wide=np.int32, **options):
     scales = np.atleast_1d(np.float32(scales))
-    biases = integers(11, len(w), -3000, 3000, wide)
+    biases = integers(11, len(w), -3000, 3000, wide).reshape(options.pop("bias_shape", -1))
     base = {"fused_activation_function": "NONE", "keep_num_dims": False}
     kind = options.pop("type", "")
     return case(
@@ -105,6 +105,7 @@ def dense(x, w, scales, y=("INT8", 0.9, -5), bias=True, x_zero=-3, w_zero=0, wid
 
 CASES += [
     dense(integers(12, (3, 10)), integers(13, (5, 10), -127), 0.01),
+    dense(integers(12, (3, 10)), integers(13, (5, 10), -127), 0.01, bias_shape=(1, 5)),
     dense(integers(12, (2, 3, 10)), integers(13, (5, 10), -127), 0.02, keep_num_dims=True),
     dense(integers(12, (2, 3, 10)), integers(13, (5, 10), -127), 0.02, bias=False),
     dense(integers(12, (3, 10)), integers(13, (6, 10), -127), SCALES, version=12),

@@ -94,8 +94,14 @@ def conv_3d_transpose(
 
 
 def biased(b: OperatorBuilder, y: Node, bias: LiteValue | None, activation: str) -> Value:
-    """The result of a convolution or product with its bias and activation."""
-    return activate(b, y if bias is None else b.BiasAdd(y, bias), activation)
+    """The result of a convolution or product with its bias and activation.
+
+    The interpreter only counts the elements of a bias, except for DEPTHWISE_CONV_2D: [1, channels] is one too.
+    """
+    if bias is None:
+        return activate(b, y, activation)
+    is_flat = len(bias.record.shape) == 1 or b.operator.code.op == "DEPTHWISE_CONV_2D"
+    return activate(b, b.BiasAdd(y, bias if is_flat else b.Reshape(bias, [-1])), activation)
 
 
 def _groups(x: LiteValue, weights: LiteValue) -> int:
