@@ -61,6 +61,19 @@ def test_some_ops_are_single_operators(op):
     assert [node.code.op for node in graph.operators] == [op]
 
 
+@pytest.mark.skipif(not HAS_LITERT, reason="needs ai-edge-litert")
+def test_open_sizes_may_be_too_small_for_windows():
+    """A file says 1 for each of them, and the interpreter refuses that: a window of 3 does not fit."""
+    text = """
+        x = Placeholder() {dtype=float32, shape=(?, ?, ?, 1)}
+        w = Const() {dtype=float32, value=float32(3,1,1,1)[0.5, 1, 2]}
+        y = Conv2D(x, w) {T=float32, strides=[1, 1, 1, 1], padding="VALID"}
+    """
+    (target,) = resolve_targets("ai-edge-litert==2.3.0")
+    fixed = export_lite(frozen(text), target, "m.tflite", FixOptions())
+    assert fixed.ok, fixed.verification and fixed.verification.statement
+
+
 def test_signatures_keep_their_names_and_unknown_sizes(tmp_path):
     fixed = exported("keras_functional")
     fixed.save(tmp_path / "m.tflite")

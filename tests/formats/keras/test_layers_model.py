@@ -111,3 +111,12 @@ def test_names_in_connections_stay(tmp_path):
     config = {"output_layers": {"myScore": ["myDense", 0, 0]}, "layers": [{"inbound_nodes": [{"aB": 1}]}]}
     file = write(tmp_path, {"class_name": "Functional", "config": config}, {})
     assert file.config["config"] == config
+
+
+def test_weights_below_the_name_of_the_model(tmp_path):
+    """Keras 3 names them so; TensorFlow.js finds none of them."""
+    model = {**MODEL, "config": {"name": "model", "layers": [DENSE]}}
+    weights = {"model/dense/kernel": plain(2), "dense/bias": plain(1), "model/other/x": plain(1)}
+    file = write(tmp_path, {"model_config": model}, weights)
+    owners = {layer: [w.name for w in weights] for layer, weights in file.weights.lists.items()}
+    assert owners == {"dense": ["dense/kernel", "dense/bias"], "model": ["model/other/x"]}

@@ -72,15 +72,18 @@ def _with_underscores(word: str) -> str:
 def _weights(stored: TfjsWeights, config: Mapping[str, Json]) -> StoredWeights:
     """The weights by layer of the outermost model, in the order of the manifest."""
     owners = dict(_owners(config))
+    model = f"{_name(config)}/"
     lists: dict[str, list[StoredWeight]] = {}
     for group in stored.groups:
         for weight in group.weights:
             entry = weight.entry
-            owner = _owner(entry.name, owners)
+            # those of Keras 3 start with the model's name; TensorFlow.js finds none of them
+            inside = entry.name.removeprefix(model)
+            own = inside if _owner(inside, owners) in owners else entry.name
             read = partial(stored.read, entry.name)
             dtype = NUMPY[entry.dtype]
             name = "string" if dtype.kind == "O" else str(dtype)
-            lists.setdefault(owner, []).append(StoredWeight(entry.name, name, entry.shape, read))
+            lists.setdefault(_owner(own, owners), []).append(StoredWeight(own, name, entry.shape, read))
     return StoredWeights(BY_LAYER, lists, tfjs=stored)
 
 
