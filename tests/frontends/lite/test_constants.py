@@ -118,3 +118,13 @@ def test_weights_behind_the_flatbuffer():
 def test_weights_that_end_after_the_file_are_refused():
     with pytest.raises(tfport.Error, match="100 bytes of data end after the file"):
         tfport.load(_outside(size=100))
+
+
+def test_the_place_of_a_constant_that_does_not_fit_is_said_once():
+    parts = op("SPLIT", "axis x", "y z", num_splits=2)
+    tensors = {"axis": np.array(0, np.int32), "x": "FLOAT32 6", "y": "FLOAT32 3", "z": "FLOAT32 3"}
+    file = lite_file(graph("x -> y z", parts, **tensors))
+    file.buffers[1] = b"1"
+    with pytest.raises(tfport.Error) as raised:
+        tfport.Session(tfport.load(lite_bytes(file)))
+    assert str(raised.value).startswith("the bytes given: the constant `axis` has the shape")

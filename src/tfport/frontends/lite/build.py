@@ -68,7 +68,8 @@ class FileBuilder:
             for name, index in outputs.items():
                 _describe(signature.outputs[name], *built[number].described(index, is_input=False))
         if self.problems:
-            raise CannotRun(f"{self.file.where}: " + "; ".join(self.problems))
+            where = f"{self.file.where}: "
+            raise CannotRun(where + "; ".join(problem.removeprefix(where) for problem in self.problems))
         if self.initializers:
             init = self.graph.add("NoOp", name="initialize", controls=self.initializers)
             meta.collection_def[MAIN_OP].node_list.value.append(init.name)

@@ -23,7 +23,10 @@ CASES = [
         numbers(2, 1, 3, 4), const(numbers(5, 4)), None, keep_num_dims=True, fused_activation_function="RELU"
     ),
     dense(numbers(2, 6), const(numbers(5, 4)), const(numbers(5))),
-    *(dense(numbers(3, 4), const(numbers(5, 4)), const(numbers(*shape))) for shape in ((1, 5), (5, 1), (1, 1, 5))),
+    *(
+        dense(numbers(3, 4), const(numbers(5, 4)), const(numbers(*shape)))
+        for shape in ((1, 5), (5, 1), (1, 1, 5))
+    ),
     dense(numbers(3, 4), const(numbers(1, 4)), const(numbers())),
     dense(numbers(3, 4), const(numbers(5, 4)), numbers(1, 5)),
     dense(numbers(3, 4), const(numbers(5, 4)), const(numbers(1, 4)), fails=True),

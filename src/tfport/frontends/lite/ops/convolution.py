@@ -96,7 +96,7 @@ def conv_3d_transpose(
 def biased(b: OperatorBuilder, y: Node, bias: LiteValue | None, activation: str) -> Value:
     """The result of a convolution or product with its bias and activation.
 
-    The interpreter only counts the elements of a bias, except for DEPTHWISE_CONV_2D: [1, channels] is one too.
+    The interpreter only counts its elements, except for DEPTHWISE_CONV_2D: [1, channels] is a bias too.
     """
     if bias is None:
         return activate(b, y, activation)
