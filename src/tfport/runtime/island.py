@@ -17,6 +17,7 @@ from tfport.runtime.operand import Operand
 from tfport.runtime.passes.island_graph import IslandGraph
 from tfport.runtime.passes.island_model import island_model
 from tfport.runtime.passes.islands.attention_bias import LEAST_POSITIONS, positions_of
+from tfport.runtime.passes.islands.cropped_layers import least_sizes
 from tfport.runtime.passes.islands.fused_product import is_usual
 from tfport.runtime.passes.islands.island_parts import (
     LEAST_PRODUCTS,
@@ -26,11 +27,14 @@ from tfport.runtime.passes.islands.island_parts import (
     parts_with_convolutions,
     parts_with_products,
 )
-from tfport.runtime.passes.islands.sized_nodes import sized_nodes
+from tfport.runtime.passes.islands.sized_nodes import empty_results, sized_nodes, without_weights
 from tfport.runtime.passes.pass_list import ISLAND, IslandUse, NodeForms, PassTarget
 from tfport.runtime.program import OnnxNode, Step
 from tfport.runtime.stored.stored_island import IslandCopy
 from tfport.startup.dataclass import replace
+
+MOST_SIZES = 256
+"""Of how many sizes of the inputs an island remembers whether its answers are empty."""
 
 
 def compiled_island(
@@ -77,6 +81,8 @@ def compiled_island(
     run = engine.compile(model, island.weights, *outside, hints)
     if flag is not None:
         run = _checking_flag(run)
+    elif not wide and not narrow and not engine.on_device:
+        run = _without_empty_answers(run, nodes, reads, written)
     return (_converted(run, wide, narrow) if wide or narrow else run), reads
 
 
@@ -145,6 +151,31 @@ def _in_parts(
         if island.pays:
             return island
     return None
+
+
+def _without_empty_answers(
+    run: Compiled, nodes: Sequence[OnnxNode], reads: Sequence[Operand], outputs: Sequence[Operand]
+) -> Compiled:
+    """A run that computes nothing for inputs of which crops leave nothing, if all answers are empty then."""
+    least = {base: size for base, size in least_sizes(nodes).items() if base[0] in reads}
+    shaped = without_weights(nodes) if least else None
+    if shaped is None:
+        return run
+    axes = [(reads.index(operand), axis, size) for (operand, axis), size in least.items()]
+    known: dict[tuple[tuple[int, ...], ...], list[Any] | None] = {}
+
+    def run_unless_empty(arrays: Sequence[Any]) -> Sequence[Any]:
+        if not any(arrays[i].shape[axis] < size for i, axis, size in axes):
+            return run(arrays)
+        sizes = tuple(array.shape for array in arrays)
+        if sizes not in known:
+            if len(known) >= MOST_SIZES:
+                known.clear()
+            known[sizes] = empty_results(shaped, outputs, dict(zip(reads, sizes, strict=True)))
+        empty = known[sizes]
+        return run(arrays) if empty is None else [array.copy() for array in empty]
+
+    return run_unless_empty
 
 
 def _checking_flag(run: Compiled) -> Compiled:

@@ -40,7 +40,7 @@ def least_size(nodes: Sequence[OnnxNode]) -> int:
     graph, seen = OnnxGraph(nodes), set(waiting)
     while waiting:
         node = waiting.pop()
-        if not _keeps_elements(node):
+        if not keeps_elements(node):
             return LARGE
         for operand in node.inputs[:1] if node.op in _OF_FIRST_INPUT else node.inputs:
             if operand is not None and operand.array is not None and not operand.array.size:
@@ -57,7 +57,7 @@ def _is_open(image: Operand) -> bool:
     return image.shape is None or None in image.shape[2:]
 
 
-def _keeps_elements(node: OnnxNode) -> bool:
+def keeps_elements(node: OnnxNode) -> bool:
     """Whether the outputs of a node have elements if its inputs have."""
     if node.domain:
         return False

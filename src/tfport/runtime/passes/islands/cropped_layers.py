@@ -14,7 +14,7 @@ leaves out everything: of longer sequences, that is a copy of the first layer's 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -57,6 +57,11 @@ def cropped_layers(graph: IslandGraph) -> None:
         rewriter.take(node)
     if rewriter.can_pad and rewriter.saved >= LEAST_SAVED * rewriter.copied:
         graph.nodes = rewriter.nodes
+
+
+def least_sizes(nodes: Sequence[OnnxNode]) -> Mapping[Base, int]:
+    """The sizes from which crops leave something, of operands and axes of unknown size."""
+    return unread_margins(nodes, ()).least if _may_crop(nodes) else {}
 
 
 def _may_crop(nodes: Iterable[OnnxNode]) -> bool:

@@ -3,16 +3,23 @@
 Branches that depend on sizes become the nodes of the one that is taken: the resizing of images has such
 branches where the sizes of the images are not known before. So an engine that needs fixed sizes gets more of
 an island in one part.
+
+Sizes may also say that all answers are empty, and that no node can fail: then nothing has to run
+(`empty_results`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from tfport.runtime.onnx.graph import captured_by
 from tfport.runtime.onnx.known_results import OF_SIZES, NotKnown, known_result, of_sizes
+from tfport.runtime.onnx.least_size import keeps_elements
 from tfport.runtime.onnx.model import nodes_of
+from tfport.runtime.onnx.op_facts import REDUCTIONS, TOGETHER, UNARY
 from tfport.runtime.onnx.shapes import infer_shapes
 from tfport.runtime.operand import Dims, Operand
 from tfport.runtime.passes.island_model import simplified
@@ -21,6 +28,15 @@ from tfport.startup.dataclass import replace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+_EACH_ALIKE = frozenset(TOGETHER.split()) - {"Mod"}
+_NEVER_FAIL = frozenset(
+    f"{UNARY} {REDUCTIONS} BatchNormalization LogSoftmax Slice Softmax Transpose Unsqueeze".split()
+)
+"""Ops that have an answer for any sizes and numbers, as far as lowerings use them."""
+_WINDOWS = frozenset(["AveragePool", "Conv", "MaxPool"])
+MOST_NUMBERS = 64
+"""Constants with more elements are weights: they do not say sizes."""
 
 
 def sized_nodes(
@@ -99,3 +115,82 @@ def _known_array(node: OnnxNode, inputs: Sequence[Operand | None]) -> NDArray[An
     except NotKnown:
         return None
     return array if array.dtype == node.outputs[0].dtype.numpy else None
+
+
+def without_weights(nodes: Sequence[OnnxNode]) -> list[OnnxNode] | None:
+    """What `empty_results` needs of these nodes; None if there are nodes that it does not know."""
+    known = _EACH_ALIKE | _NEVER_FAIL | _WINDOWS | {"Concat", "If", "Squeeze"}
+    within = [inner for node in nodes for program in node.programs for inner in nodes_of(program)]
+    if any(node.op not in known or node.domain for node in (*nodes, *within)):
+        return None
+    if any(map(_is_large, (operand for node in within for operand in node.inputs))):
+        return None
+    lighter = [tuple(Operand(o.dtype, o.shape) if o and _is_large(o) else o for o in n.inputs) for n in nodes]
+    return [replace(node, inputs=inputs) for node, inputs in zip(nodes, lighter, strict=True)]
+
+
+def _is_large(operand: Operand | None) -> bool:
+    return operand is not None and operand.array is not None and operand.array.size > MOST_NUMBERS
+
+
+def empty_results(
+    nodes: Sequence[OnnxNode], outputs: Sequence[Operand], sizes: Mapping[Operand, Sequence[int]]
+) -> list[NDArray[Any]] | None:
+    """The answers for inputs of the sizes if none has elements, and no node can fail; else None."""
+    shapes = _shapes(nodes, {operand: tuple(shape) for operand, shape in sizes.items()})
+    if shapes is None:
+        return None
+    results = []
+    for output in outputs:
+        shape = shapes.get(output)
+        known = [size for size in shape or () if size is not None]
+        if shape is None or len(known) < len(shape) or 0 not in known:
+            return None
+        results.append(np.empty(known, output.dtype.numpy))
+    return results
+
+
+def _shapes(nodes: Iterable[OnnxNode], known: dict[Operand, Dims]) -> dict[Operand, Dims] | None:
+    """The shapes of what nodes compute, from those of their inputs; None if a node may fail."""
+    for node in nodes:
+        inputs = [_of_shape(operand, known) for operand in node.inputs]
+        if node.domain:
+            return None
+        if node.op == "If":
+            branches = [node.attrs["then_branch"], node.attrs["else_branch"]]
+            if any(_shapes(nodes_of(branch), known) is None for branch in branches):
+                return None
+            results = [[known.get(o, o.shape) for o in branch.results] for branch in branches]
+            shapes = [one if one == other else None for one, other in zip(*results, strict=True)]
+        elif _never_fails(node, inputs):
+            shapes = infer_shapes(node.op, inputs, node.attrs, len(node.outputs))
+        else:
+            return None
+        known.update((o, shape) for o, shape in zip(node.outputs, shapes, strict=True) if shape is not None)
+    return known
+
+
+def _of_shape(operand: Operand | None, known: Mapping[Operand, Dims]) -> Operand | None:
+    return Operand(operand.dtype, known[operand]) if operand is not None and operand in known else operand
+
+
+def _never_fails(node: OnnxNode, inputs: Sequence[Operand | None]) -> bool:
+    """Whether a node has an answer for all inputs of these shapes, also in TensorFlow."""
+    shapes = [operand.shape for operand in inputs if operand is not None]
+    if node.op in _EACH_ALIKE:
+        if node.op == "Div" and node.outputs[0].dtype.is_integer:
+            return False
+        ranks = [len(shape) for shape in shapes if shape is not None]
+        return len(ranks) == len(shapes) and all(
+            len({shape[-i] for shape in shapes if shape is not None and len(shape) >= i} - {1}) <= 1
+            for i in range(1, max(ranks) + 1)
+        )
+    if node.op == "Concat":
+        axis = node.attrs["axis"]
+        others = {None if s is None else (*s[:axis], *s[axis:][1:]) for s in shapes}
+        return axis >= 0 and None not in others and len(others) == 1
+    if node.op == "Squeeze":
+        axes = inputs[1].array if len(inputs) > 1 and inputs[1] is not None else None
+        shape = shapes[0]
+        return shape is not None and axes is not None and all(shape[int(a)] == 1 for a in axes.reshape(-1))
+    return keeps_elements(node) if node.op in _WINDOWS else node.op in _NEVER_FAIL
