@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from tfport.runtime.custom.stub import Stubs
-    from tfport.runtime.engines.litert.whole_file import WholeFilePlan
+    from tfport.runtime.engines.litert.whole_file import WholeFile, WholeFilePlan
     from tfport.runtime.stored.stored_plans import StoredPlans
 
 Feeds = Mapping[str, "ArrayLike"]
@@ -327,13 +327,32 @@ class Session:
         return plan, version
 
     def _whole_file(self, key: PlanKey) -> WholeFilePlan | None:
-        """A plan that hands an unchanged TensorFlow Lite file to LiteRT, if nothing else is asked."""
-        if self._lite_files is LiteFiles.NONE or key.is_special or current_recorder() is not None:
+        """A plan that hands an unchanged TensorFlow Lite file to LiteRT, if nothing else is asked.
+
+        Its variables are where the first run of the session is computed.
+        """
+        file = self._lite_file
+        if file is None:
+            return None
+        is_free = not key.is_special and current_recorder() is None
+        plan = file.plan(key.fetches, key.feeds) if is_free else None
+        if plan is None and file.has_state:
+            if len(self.plans):
+                raise Error(
+                    f"{self.model.where}: LiteRT has the variables of this session and computes only outputs "
+                    'of the file from all its inputs; for other tensors, use Session(…, engine="onnxruntime")'
+                )
+            self._lite_file = None
+        return plan
+
+    @functools.cached_property
+    def _lite_file(self) -> WholeFile | None:
+        """The unchanged TensorFlow Lite file, if LiteRT may run it."""
+        if self._lite_files is LiteFiles.NONE:
             return None
         from tfport.runtime.engines.litert.whole_file import whole_file  # few models need it
 
-        file = whole_file(self.model, self.engine.threads, self._lite_files)
-        return None if file is None else file.plan(key.fetches, key.feeds)
+        return whole_file(self.model, self.engine.threads, self._lite_files)
 
     def _stored_plan(self, key: PlanKey) -> tuple[AnyPlan, int] | None:
         """The plan that an earlier session stored, unless a variable was assigned to in this one."""

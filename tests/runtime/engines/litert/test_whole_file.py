@@ -1,5 +1,6 @@
 """A TensorFlow Lite file that nobody changed goes to LiteRT as it is."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +14,12 @@ from tfport.formats.lite.write import lite_bytes
 from tfport.runtime import placed_plan
 from tfport.runtime.bounds.run_scope import RunLimits
 from tfport.runtime.engines.choice_cache import CPU, GPU, ChoiceCache
-from tfport.runtime.engines.engine import Rival
+from tfport.runtime.engines.engine import LiteFiles, Rival
 from tfport.runtime.engines.make_engine import make_engine
 from tfport.runtime.plan import Plan
 
 pytest.importorskip("ai_edge_litert", reason="LiteRT is optional")
-from tfport.runtime.engines.litert.whole_file import WholeFilePlan
+from tfport.runtime.engines.litert.whole_file import WholeFilePlan, whole_file
 
 WAKE_WORD = Path(__file__).parents[4] / "examples/wake_word.tflite"
 RELU = lite_bytes(lite_file(graph("x -> y", op("RELU", "x", "y"), x="FLOAT32 ? 3", y="FLOAT32 ? 3")))
@@ -146,6 +147,104 @@ def test_a_depthwise_convolution_without_a_bias_is_planned():
         session = tfport.Session(content, engine=engine, threads=1)
         np.testing.assert_allclose(answers(session, x), planned, rtol=1e-5)
         assert made(session) is Plan
+
+
+def counting(initial, *, x="FLOAT32 1 3", read="FLOAT32 1 3", assigned=True):
+    """A file that adds its input to a variable and returns the sum."""
+    handle = op("VAR_HANDLE", "", "v", container="", shared_name="count")
+    main = graph(
+        "x -> y z",
+        op("CALL_ONCE", "", "", init_subgraph_index=1),
+        handle,
+        op("READ_VARIABLE", "v", "before"),
+        op("ADD", "before x", "y"),
+        op("ASSIGN_VARIABLE", "v y", ""),
+        op("NEG", "y", "z"),
+        v="RESOURCE",
+        x=x,
+        before=read,
+        y="FLOAT32 1 3",
+        z="FLOAT32 1 3",
+    )
+    assign = [op("ASSIGN_VARIABLE", "v zero", "")] if assigned else []
+    return lite_bytes(lite_file(main, graph("->", handle, *assign, v="RESOURCE", zero=initial)))
+
+
+ZEROS = np.zeros((1, 3), np.float32)
+
+
+@pytest.mark.parametrize("engine", ["default", "litert"])
+def test_variables_are_in_the_interpreter_of_a_session(engine):
+    content, x = counting(ZEROS), f32(1, -2, 3).reshape(1, 3)
+    planned = tfport.Session(content, engine="onnxruntime", threads=1)
+    session, other = (tfport.Session(content, engine=engine, threads=1) for _ in range(2))
+    for array in (x, 2 * x, -x):
+        assert np.array_equal(answers(session, array), answers(planned, array))
+    signature = session.model.signatures["serving_default"]
+    fetches, feeds = [s.tensors[0] for s in signature.outputs.values()], signature.inputs["x"].tensors
+    assert session.run(fetches[1], {feeds[0]: x}).tolist() == [[-3, 6, -9]]
+    assert {type(plan) for plan in session.plans.plans} == {WholeFilePlan}
+    assert answers(other, x)[0].tolist() == x.tolist()
+    with pytest.raises(tfport.Error, match="LiteRT has the variables of this session"):
+        session.run(fetches, {})
+
+
+def test_variables_stay_in_tfport_if_the_first_run_is_computed_there():
+    session, x = tfport.Session(counting(ZEROS), threads=1), f32(1, -2, 3).reshape(1, 3)
+    inner = next(node for node in session.model.graph if node.op.startswith("Add"))
+    (feed,) = session.model.signatures["serving_default"].inputs["x"].tensors
+    assert session.run(f"{inner.name}:0", {feed: x}).tolist() == x.tolist()
+    answers(session, x)
+    assert WholeFilePlan not in {type(plan) for plan in session.plans.plans}
+
+
+def test_a_variable_that_would_grow_stays_in_tfport():
+    """LiteRT 2.3.0 ends the process in the second call."""
+    session = tfport.Session(counting(ZEROS, x="FLOAT32 4 3"), engine="litert", threads=1)
+    for number in (1, 2):
+        assert answers(session, np.ones((4, 3), np.float32))[0].tolist() == [[number] * 3] * 4
+    assert made(session) is Plan
+
+
+def test_calls_from_several_threads_all_count():
+    session, x = tfport.Session(counting(ZEROS), threads=1), np.ones((1, 3), np.float32)
+    call = session.signature()
+    with ThreadPoolExecutor(4) as threads:
+        counts = sorted(answer["y"][0, 0] for answer in threads.map(lambda _: call(x=x), range(40)))
+    assert counts == list(range(1, 41))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(counting(ZEROS, read="FLOAT32 3"), id="another shape"),
+        pytest.param(counting(np.zeros((1, 1), np.float32)), id="another size"),
+        pytest.param(counting(ZEROS, assigned=False), id="not set"),
+    ],
+)
+def test_other_variables_stay_in_tfport(content):
+    assert whole_file(tfport.load(content), 1, LiteFiles.ALL) is None
+
+
+@pytest.mark.parametrize(("epsilon", "plan"), [(1e-5, WholeFilePlan), (0, Plan)])
+def test_a_normalization_goes_to_litert_if_its_root_is_of_a_positive_number(epsilon, plan):
+    names = ["x", "square", "mean", "sum", "root", "y"]
+    content = lite_bytes(
+        lite_file(
+            graph(
+                "x -> y",
+                op("MUL", "x x", "square"),
+                op("MEAN", "square axis", "mean"),
+                op("ADD", "mean epsilon", "sum"),
+                op("RSQRT", "sum", "root"),
+                op("MUL", "x root", "y"),
+                axis=i32(1),
+                epsilon=f32(epsilon),
+                **{n: "FLOAT32 1" if n in ("mean", "sum", "root") else "FLOAT32 1 3" for n in names},
+            )
+        )
+    )
+    assert made_by_default(content) is plan
 
 
 def test_a_file_with_a_loop_is_planned():

@@ -96,12 +96,12 @@ class Interpreters:
     weights in XNNPACK's form.
     """
 
-    def __init__(self, content: bytes, threads: int) -> None:
+    def __init__(self, content: bytes, threads: int, most: int | None = None) -> None:
         _announced()
         self._create = functools.partial(_interpreter, content, threads)
         self._idle: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._idle.put(self._create())
-        self._more = threading.Semaphore(max(1, processors() // threads) - 1)
+        self._more = threading.Semaphore((most or max(1, processors() // threads)) - 1)
         """How many more there may be."""
 
     @contextlib.contextmanager
