@@ -220,7 +220,7 @@ def _sets_or_names_a_variable(file: LiteFile, subgraph: Subgraph, operator: Lite
 def _accesses(subgraph: Subgraph) -> dict[VariableKey, set[tuple[str, tuple[int, ...]]]] | None:
     """The types and shapes that are read or assigned of each variable; None if handles have another use."""
     handles: dict[int, VariableKey] = {}
-    found: dict[VariableKey, set[tuple[str, tuple[int, ...]]]] = {}
+    forms: dict[VariableKey, set[tuple[str, tuple[int, ...]]]] = {}
     for operator in subgraph.operators:
         if operator.code.op == "VAR_HANDLE" and len(operator.outputs) == 1:
             handles[operator.outputs[0]] = variable_key(operator)
@@ -229,10 +229,10 @@ def _accesses(subgraph: Subgraph) -> dict[VariableKey, set[tuple[str, tuple[int,
             if len(ends) != 1 or not operator.inputs or operator.inputs[0] not in handles:
                 return None
             tensor = subgraph.tensors[ends[0]]
-            found.setdefault(handles[operator.inputs[0]], set()).add((tensor.type, tensor.shape))
+            forms.setdefault(handles[operator.inputs[0]], set()).add((tensor.type, tensor.shape))
         elif not handles.keys().isdisjoint((*operator.inputs, *operator.outputs)):
             return None
-    return None if not handles.keys().isdisjoint((*subgraph.inputs, *subgraph.outputs)) else found
+    return None if not handles.keys().isdisjoint((*subgraph.inputs, *subgraph.outputs)) else forms
 
 
 def is_robust(file: LiteFile) -> bool:

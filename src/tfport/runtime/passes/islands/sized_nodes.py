@@ -161,7 +161,7 @@ def _shapes(nodes: Iterable[OnnxNode], known: dict[Operand, Dims]) -> dict[Opera
             if any(_shapes(nodes_of(branch), known) is None for branch in branches):
                 return None
             results = [[known.get(o, o.shape) for o in branch.results] for branch in branches]
-            shapes = [one if one == other else None for one, other in zip(*results, strict=True)]
+            shapes = [taken if taken == other else None for taken, other in zip(*results, strict=True)]
         elif _never_fails(node, inputs):
             shapes = infer_shapes(node.op, inputs, node.attrs, len(node.outputs))
         else:
