@@ -352,7 +352,9 @@ class Session:
             return None
         from tfport.runtime.engines.litert.whole_file import whole_file  # few models need it
 
-        return whole_file(self.model, self.engine.threads, self._lite_files)
+        file = whole_file(self.model, self.engine.threads, self._lite_files)
+        is_raced = file is not None and file.has_state and self.engine.rival is not None
+        return None if is_raced else file  # variables cannot be on two devices
 
     def _stored_plan(self, key: PlanKey) -> tuple[AnyPlan, int] | None:
         """The plan that an earlier session stored, unless a variable was assigned to in this one."""
