@@ -62,10 +62,16 @@ def signature_call(signature: Signature, run: Callable[..., Any], **options: Any
         return pack_outputs(signature, run(fetches, flatten_inputs(signature, inputs), **options))
 
     def call_plain(inputs: Mapping[str, Any]) -> dict[str, Any]:
-        if inputs.keys() != signature.inputs.keys():
+        """As `call`, where a microsecond counts: small models take ten."""
+        if len(inputs) != len(feeds):
             return call(inputs)
-        values = run(fetches, {tensor: inputs[name] for name, tensor in feeds}, **options)
-        return dict(zip(names, values, strict=True))
+        fed = {}
+        for name, tensor in feeds:
+            if name not in inputs:
+                return call(inputs)
+            fed[tensor] = inputs[name]
+        values = run(fetches, fed, **options)
+        return {names[0]: values[0]} if len(names) == 1 else dict(zip(names, values, strict=True))
 
     return SignatureCall(signature, call_plain if is_plain else call)
 

@@ -7,6 +7,7 @@ and a run does no more than compare types and shapes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from tfport.runtime.fed_tensor import FedTensor
@@ -35,7 +36,7 @@ class PreparedRun:
 
     def inputs(self, values: Iterable[ArrayLike], any_shape: bool) -> list[NDArray[Any]]:
         """The fed values as arrays; RunFailed where type or shape do not match."""
-        return [tensor.array(value, any_shape) for tensor, value in zip(self.tensors, values, strict=True)]
+        return [*map(FedTensor.array, self.tensors, values, repeat(any_shape))]
 
     def key(self, inputs: Sequence[NDArray[Any]], any_shape: bool) -> PlanKey:
         """What to plan for: values of switches, and ranks that the tensors do not declare."""

@@ -118,7 +118,7 @@ class WholeFilePlan:
             for tensor, array in zip(self.inputs, arrays, strict=True):
                 interpreter.set_tensor(tensor, array)
             interpreter.invoke()
-            results = [interpreter.get_tensor(tensor) for tensor in self.outputs]
+            results = [*map(interpreter.get_tensor, self.outputs)]
         except (RuntimeError, ValueError) as error:
             raise EngineFailed(sentence_of(error)) from None
         finally:
