@@ -35,6 +35,18 @@ def test_a_slow_moment_does_not_decide():
     assert grown(seconds, max_bytes=1 << 30) == 256
 
 
+def test_cheap_rows_do_not_decide():
+    """A third of the small calls has rows that take less time, such as short texts; 256 rows are fastest."""
+    calls = []
+
+    def seconds(rows):
+        calls.append(rows)
+        cheap = 0.7 if rows <= 64 and calls.count(rows) % 3 == 0 else 1.0
+        return cheap * (0.3 + rows / 40 + max(rows - 256, 0) / 100)
+
+    assert grown(seconds, max_bytes=1 << 30) == 256
+
+
 def test_sizes_that_are_slower_together_still_grow():
     """Each size is only a little better than the one before."""
     assert grown(lambda n: n / n**0.035, max_bytes=1 << 30) >= LARGEST / 2

@@ -5,8 +5,9 @@
     with sizes.measured(rows): call()
 
 Sizes double as long as a row takes less time in a larger call and the memory of a call stays within the
-bound. Then those that were nearly as fast take turns, so that what else ran for a moment does not decide; the
-smallest of the fastest is kept. Time is processor time: on a machine with other work, wall time says little,
+bound. Then those that were nearly as fast take turns; the smallest of the fastest is kept. The median of a
+size's calls counts, so that neither what else ran for a moment decides nor a few cheap rows, which a small
+call is more likely to have. Time is processor time: on a machine with other work, wall time says little,
 and one interrupted call would keep a job at small calls. Wall time counts if calls wait for a GPU or a
 server. Memory is the growth of the process at its peak, where the system says so (Linux).
 """
@@ -14,6 +15,7 @@ server. Memory is the growth of the process at its peak, where the system says s
 from __future__ import annotations
 
 import os
+import statistics
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -21,7 +23,7 @@ from pathlib import Path
 
 FIRST, LARGEST = 8, 8192
 TRIES, TURNS = 2, 3
-"""Calls of each size while sizes grow, and more of those that take turns; the fastest one counts."""
+"""Calls of each size while sizes grow, and more of those that take turns."""
 BETTER = 0.97
 """A larger call must take so much less time per row."""
 MOST_WORSE = 2
@@ -48,8 +50,8 @@ class BatchSizes:
         )
         self.rows = rows or 1
         self.is_decided = rows > 0
-        self._fastest: dict[int, float] = {}
-        """Seconds per row of each size."""
+        self._seconds: dict[int, list[float]] = {}
+        """Seconds per row of each size's calls."""
         self._waiting: list[int] = []
         """The sizes of the next calls."""
         self._takes_turns = False
@@ -73,21 +75,22 @@ class BatchSizes:
             self._bytes_per_row = 0.0
             return
         if rows < self.rows:  # the rest of a part, or all of a short one
-            self._short += rows >= max(self._fastest, default=LARGEST)
+            self._short += rows >= max(self._seconds, default=LARGEST)
             if self._short < MOST_SHORT:
                 return
             self._waiting = self._turns()
         else:
             self._short = 0
             self._bytes_per_row = max(self._bytes_per_row, grown / rows)
-            self._fastest[rows] = min(seconds / rows, self._fastest.get(rows, float("inf")))
+            self._seconds.setdefault(rows, []).append(seconds / rows)
             self._waiting = self._waiting[1:] or self._next_sizes(rows * 2)
         self.is_decided = not self._waiting
         self.rows = self._best() if self.is_decided else self._waiting[0]
 
     def _next_sizes(self, larger: int) -> list[int]:
         """What to measure next; nothing if that is enough."""
-        worse = [size for size in self._fastest if size > self._best()]
+        best = self._best()
+        worse = [size for size in self._seconds if size > best]
         too_large = larger > LARGEST or larger * self._bytes_per_row > self.max_bytes
         if self._takes_turns or len(worse) >= MOST_WORSE or too_large:
             return self._turns()
@@ -97,13 +100,19 @@ class BatchSizes:
         """The sizes that were nearly as fast as the fastest one, several times; nothing the second time."""
         if self._takes_turns:
             return []
-        self._takes_turns, most = True, CLOSE * min(self._fastest.values())
-        return [size for size, seconds in self._fastest.items() if seconds <= most] * TURNS
+        self._takes_turns, medians = True, self._medians()
+        most = CLOSE * min(medians.values())
+        return [size for size, seconds in medians.items() if seconds <= most] * TURNS
 
     def _best(self) -> int:
         """The smallest size that is about as fast as the fastest one."""
-        fastest = min(self._fastest.values())
-        return min(size for size, seconds in self._fastest.items() if seconds * BETTER <= fastest)
+        medians = self._medians()
+        fastest = min(medians.values())
+        return min(size for size, seconds in medians.items() if seconds * BETTER <= fastest)
+
+    def _medians(self) -> dict[int, float]:
+        """Seconds per row of each size; the lower ones of two calls."""
+        return {size: statistics.median_low(seconds) for size, seconds in self._seconds.items()}
 
     def ran_out_of_memory(self, rows: int) -> None:
         """A call with so many rows was too large: use half of it from now on."""
