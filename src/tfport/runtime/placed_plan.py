@@ -38,8 +38,10 @@ WARM_UP, WARM_UP_SECONDS = 6, 0.3
 """Runs before a device is measured, at least two."""
 CLEARLY = 3
 """One device is so many times faster that its first runs decide."""
-TURNS, TURN_CALLS, TURN_SECONDS = 9, 8, 0.1
-"""How often the devices take turns, and how many calls and seconds each turn has at most."""
+TURNS, TURN_CALLS, SHORT_TURN, TURN_SECONDS = 9, 8, 0.005, 0.1
+"""How often the devices take turns; how many calls each turn has, or more until it takes so long; how long it
+is at most. In turns of 1 ms, with the caches and threads of the other device, a faster CPU lost.
+"""
 TURNS_SECONDS = 1.5
 """No turn begins after this time, except the second ones."""
 MAX_SEEN = 1000
@@ -228,19 +230,26 @@ def usual_times(first: Run, second: Run, inputs: Sequence[Any]) -> tuple[float, 
             break
         for own, run in zip(times, (first, second), strict=True):
             run(inputs)  # wakes the threads
-            own += _times(run, inputs, TURN_CALLS, TURN_SECONDS)
+            own += _times(run, inputs, TURN_CALLS, TURN_SECONDS, SHORT_TURN)
     return statistics.median(times[0]), statistics.median(times[1])
 
 
 def _times(
-    run: Run, inputs: Sequence[Any], most: int = WARM_UP, seconds: float = WARM_UP_SECONDS
+    run: Run,
+    inputs: Sequence[Any],
+    most: int = WARM_UP,
+    seconds: float = WARM_UP_SECONDS,
+    short: float = 0.0,
 ) -> list[float]:
-    """The seconds of at least two runs; of fewer than `most` if they take longer than `seconds` together."""
+    """The seconds of at least two runs; of fewer than `most` if they take longer than `seconds` together, and
+    of more until they take longer than `short`."""
     times: list[float] = []
-    while len(times) < 2 or (len(times) < most and sum(times) < seconds):
+    spent = 0.0
+    while len(times) < 2 or ((len(times) < most or spent < short) and spent < seconds):
         began = time.perf_counter()
         run(inputs)
         times.append(time.perf_counter() - began)
+        spent += times[-1]
     return times
 
 

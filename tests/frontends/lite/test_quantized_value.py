@@ -2,13 +2,11 @@
 
 import numpy as np
 import pytest
-from ai_edge_litert.interpreter import Interpreter
 from tests.frontends.lite.cases import q
 from tests.frontends.lite.graphs import graph, lite_file, op
 from tests.runtime.cases import i32, scalar
 
 import tfport
-from tfport.formats.lite.records import LiteSignature
 from tfport.formats.lite.write import lite_bytes
 
 SHAPE, HALF = (1, 4, 6), (1, 4, 3)
@@ -61,47 +59,3 @@ def test_parts_are_not_converted(name, engine):
     second = logistic(first[:, 1] if name == "UNPACK" else first[:, :, 3:], 1 / 256, -128)
     (answer,) = session.signature(key)(**dict.fromkeys(signature.inputs, x)).values()
     assert np.abs(answer - second).max() <= 1
-
-
-def file_with_uint8_ends():
-    """The logistic function of int8, converted from and to uint8."""
-    file = lite_file(
-        graph(
-            "x -> z",
-            op("QUANTIZE", "x", "a"),
-            op("LOGISTIC", "a", "b"),
-            op("QUANTIZE", "b", "z"),
-            x=q(np.zeros(SHAPE, np.uint8), 0.05, 131),
-            a=q(np.zeros(SHAPE, np.int8), 0.05, 3),
-            b=q(np.zeros(SHAPE, np.int8), 1 / 256, -128),
-            z=q(np.zeros(SHAPE, np.uint8), 1 / 256, 0),
-        )
-    )
-    names = {tensor.name: index for index, tensor in enumerate(file.subgraphs[0].tensors)}
-    return file, names
-
-
-@pytest.mark.parametrize(
-    ("inputs", "outputs"), [("x", "z"), ("a", "b"), ("a", "z")], ids=["right", "inside", "inside and right"]
-)
-def test_a_signature_inside_the_conversions_is_moved_to_the_ends(inputs, outputs):
-    file, names = file_with_uint8_ends()
-    file.signatures = [LiteSignature("serve", 0, {"image": names[inputs]}, {"odds": names[outputs]})]
-    content = lite_bytes(file)
-    x = np.arange(8, 248, 10, np.uint8).reshape(SHAPE)
-    answer = tfport.Session(tfport.load(content)).signature("serve")(image=x)["odds"]
-    interpreter = Interpreter(model_content=content)
-    interpreter.allocate_tensors()
-    interpreter.set_tensor(interpreter.get_input_details()[0]["index"], x)
-    interpreter.invoke()
-    expected = interpreter.get_tensor(interpreter.get_output_details()[0]["index"])
-    assert answer.dtype == np.uint8
-    np.testing.assert_array_equal(answer, expected)
-    assert len(np.unique(answer)) > 10
-
-
-def test_outputs_of_the_network_itself_stay():
-    file, names = file_with_uint8_ends()
-    file.signatures = [LiteSignature("serve", 0, {"image": names["x"]}, {"odds": names["b"]})]
-    (signature,) = tfport.load(lite_bytes(file)).lite.signatures
-    assert signature.outputs == {"odds": names["b"]}

@@ -195,30 +195,10 @@ class FileBuilder:
 def file_signatures(file: LiteFile) -> Iterable[tuple[str, int, Mapping[str, int], Mapping[str, int]]]:
     """The signatures of a file; without any, the first subgraph with the names of its tensors."""
     for signature in file.signatures:
-        key, number = signature.key or SIGNATURE, signature.subgraph
-        yield key, number, *_at_the_ends(file.subgraphs[number], signature.inputs, signature.outputs)
+        yield signature.key or SIGNATURE, signature.subgraph, signature.inputs, signature.outputs
     if not file.signatures and file.subgraphs:
         main = file.subgraphs[0]
         yield SIGNATURE, 0, _by_name(main, main.inputs), _by_name(main, main.outputs)
-
-
-def _at_the_ends(
-    graph: Subgraph, inputs: Mapping[str, int], outputs: Mapping[str, int]
-) -> tuple[Mapping[str, int], Mapping[str, int]]:
-    """The tensors of a signature, where it names those on the other side of a QUANTIZE at the ends.
-
-    TensorFlow's converter leaves them in signatures when it gives a quantized model other input and output
-    types. An interpreter then runs without the inputs of the signature, and reads whatever is in memory.
-    """
-    alone = [o for o in graph.operators if len(o.inputs) == len(o.outputs) == 1]
-    before = {o.outputs[0]: o.inputs[0] for o in alone if o.inputs[0] in graph.inputs}
-    after = {o.inputs[0]: o.outputs[0] for o in alone if o.outputs[0] in graph.outputs}
-    moved = {
-        name: index if index in graph.inputs else before.get(index, index) for name, index in inputs.items()
-    }
-    if moved == inputs:
-        return inputs, outputs
-    return moved, {n: i if i in graph.outputs else after.get(i, i) for n, i in outputs.items()}
 
 
 def _by_name(graph: Subgraph, indices: Sequence[int]) -> dict[str, int]:
