@@ -20,10 +20,10 @@ from tfport.extras import require
 
 require("ray", "tfport.ray")
 
+import os
 from typing import Any
 
 import pyarrow as pa
-import ray
 
 from tfport.batch.scorer import BatchScorer
 from tfport.batch.scoring_options import scoring_options
@@ -42,7 +42,6 @@ class TableScorer:
 
 
 def _threads() -> int:
-    """The processors of this actor."""
-    if not ray.is_initialized():
-        return 1
-    return max(int(ray.get_runtime_context().get_assigned_resources().get("CPU", 1)), 1)
+    """The processors of this actor: Ray sets the variable in its processes, unless somebody has."""
+    threads = os.environ.get("OMP_NUM_THREADS", "")
+    return max(int(threads), 1) if threads.isdigit() else 1

@@ -173,3 +173,14 @@ def test_a_saved_model_gives_the_answers_of_its_session():
     score = tfport.batch(path_of("module"), cache=False)
     result = score(pa.record_batch({"x": pa.array(x.tolist(), pa.list_(F32))})).column("y").to_pylist()
     np.testing.assert_allclose(result, expected, rtol=1e-6)
+
+
+def test_short_chunks_of_a_table_are_scored_in_one_call(monkeypatch):
+    calls = []
+    scorer = tfport.batch(model_bytes(PARSES), cache=False, batch_rows=8)
+    run = scorer.session.run
+    monkeypatch.setattr(scorer.session, "run", lambda *args: calls.append(args) or run(*args))
+    table = pa.concat_tables([pa.table({"x": [str(i)]}) for i in range(8)])
+    assert table["x"].num_chunks == 8
+    assert scorer.score_table(table)["y"].to_pylist() == [float(i) for i in range(8)]
+    assert len(calls) == 1

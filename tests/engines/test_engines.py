@@ -331,3 +331,15 @@ def test_mlflow_spark_udf(spark, tmp_path):
     numbers = df.selectExpr("id", "array(float(id), float(1)) AS x")
     pairs = numbers.withColumn("r", udf(PAIRS, "pairs", "y array<float>")).collect()
     assert [row["r"]["y"] for row in sorted(pairs)] == [[2.0 * i, 2.0] for i in range(200)]
+
+
+def test_ray_actors_compute_in_as_many_threads_as_ray_gives_them(monkeypatch, tmp_path):
+    """Ray sets the variable in its processes."""
+    pytest.importorskip("ray")
+    from tfport.ray import TableScorer
+
+    for variable, threads in (("3", 3), ("", 1)):
+        monkeypatch.setenv("OMP_NUM_THREADS", variable)
+        scorer = TableScorer(model_file(PARSES, tmp_path), cache=False)
+        assert scorer.scorer.options.threads == threads
+        assert scorer(pa.table({"x": ["1", "2"]}))["y"].to_pylist() == [1, 2]
