@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from tests.fix.certify.models import frozen, saved
@@ -350,6 +352,24 @@ def test_trials_that_take_too_long_are_left_out_and_reported(monkeypatch):
     verification = verify(frozen(TWICE), frozen(TWICE))
     assert verification.verdict == NOT_COMPARED
     assert any("(out of time)" in reason for reason in verification.left_out)
+
+
+def test_a_model_whose_calls_are_costly_gets_two_sizes_and_other_values_on_the_smaller_one(monkeypatch):
+    def sizes():
+        verification = verify(frozen(TWICE), frozen(TWICE))
+        assert verification.verdict == ALIKE
+        trials = [(trial.name, trial.inputs[0].shape) for trial in verification.trials]
+        ordinary = [shape for name, shape in trials if name.startswith("ordinary")]
+        return ordinary, [s for n, s in trials if not n.startswith("ordinary")], verification.left_out
+
+    usual, others, _ = sizes()
+    monkeypatch.setattr(trial_plan, "COSTLY", -1.0)
+    few, on_the_smaller, left_out = sizes()
+    assert few == usual[:2]
+    assert len(usual) > 2
+    assert set(on_the_smaller) == {min(few, key=math.prod)}
+    assert len(on_the_smaller) == len(others)
+    assert any("more sizes (a call takes" in reason for reason in left_out)
 
 
 def test_inputs_that_are_too_large_together_are_left_out_and_reported(monkeypatch):

@@ -30,6 +30,9 @@ from tfport.startup.dataclass import replace
 SECONDS = 60.0
 """The processor time of the original for the generated trials of a signature; further ones are skipped and
 reported. A busy machine must not make a comparison weaker."""
+COSTLY = 2.0
+"""If calls take more processor seconds of all threads than this, two sizes are tried, and other values on the
+smallest size that fits."""
 ENOUGH = 3
 """If the original accepts this many sizes, unusual ones are not tried."""
 Tried = tuple[Trial, TrialOutcome]
@@ -93,6 +96,7 @@ class TrialPlan:
         end, room = time.thread_time() + SECONDS, MOST_KEPT
         attempts = Attempts(builder, self.ask)
         taken: list[Sizing] = []
+        costs: list[float] = []
         sizes = FittingSizes(builder)
         few = bool(sizes.usual) and sizes.is_large(sizes.usual[0]) and self.is_same(builder.signature.name)
         for sizing in itertools.chain(sizes.usual, sizes.unusual, sizes.larger()):
@@ -103,10 +107,18 @@ class TrialPlan:
                 break
             if not sizes.fit(sizing):
                 continue
+            if len(taken) > 1 and min(costs) > COSTLY:
+                self.left_out.append(
+                    f"{builder.signature.name}: more sizes (a call takes {min(costs):.0f} s)"
+                )
+                break
             if (room := room - sizes.elements(sizing)) < 0:
                 self.left_out.append(f"{builder.signature.name}: more sizes (their inputs are too large)")
                 break
-            yield (tried := attempts.first_accepted(sizing, ORDINARY, again=builder.parses_features))
+            began = time.process_time()
+            tried = attempts.first_accepted(sizing, ORDINARY, again=builder.parses_features)
+            costs.append(time.process_time() - began)
+            yield tried
             if not tried[1].ran or _says_something(tried[1].outputs):
                 taken.append(sizing)
         if sizes.too_small:
@@ -120,6 +132,8 @@ class TrialPlan:
                 self.left_out.append(f"{builder.signature.name}: `{profile.name}` (out of time)")
                 continue
             sizing = taken[0 if len(taken) < 2 or sizes.is_large(taken[0]) else 1]
+            if costs and min(costs) > COSTLY:
+                sizing = min(taken, key=sizes.elements)
             if (room := room - sizes.elements(sizing)) < 0:
                 self.left_out.append(f"{builder.signature.name}: `{profile.name}` (the inputs are too large)")
                 continue
