@@ -28,7 +28,7 @@ from tfport.runtime.select_signature import DEFAULT
 from tfport.startup.dataclass import replace
 
 SECONDS = 60.0
-"""The processor time of the original for the generated trials of a signature; further ones are skipped and
+"""The processor time of all threads for the generated trials of a signature; further ones are skipped and
 reported. A busy machine must not make a comparison weaker."""
 COSTLY = 2.0
 """If calls take more processor seconds of all threads than this, two sizes are tried, and other values on the
@@ -93,7 +93,7 @@ class TrialPlan:
             return []
 
     def _generated(self, builder: TrialBuilder) -> Iterator[Tried]:
-        end, room = time.thread_time() + SECONDS, MOST_KEPT
+        end, room = time.process_time() + SECONDS, MOST_KEPT
         attempts = Attempts(builder, self.ask)
         taken: list[Sizing] = []
         costs: list[float] = []
@@ -102,7 +102,7 @@ class TrialPlan:
         for sizing in itertools.chain(sizes.usual, sizes.unusual, sizes.larger()):
             if len(taken) >= ENOUGH and sizing not in sizes.usual:
                 break
-            if time.thread_time() > end:
+            if time.process_time() > end:
                 self.left_out.append(f"{builder.signature.name}: more sizes (out of time)")
                 break
             if not sizes.fit(sizing):
@@ -128,7 +128,7 @@ class TrialPlan:
             return
         taken = taken or [sizing for sizing in sizes.usual if sizing not in sizes.too_small]
         for profile in builder.profiles() if builder.signature.inputs and taken else ():
-            if time.thread_time() > end:
+            if time.process_time() > end:
                 self.left_out.append(f"{builder.signature.name}: `{profile.name}` (out of time)")
                 continue
             sizing = taken[0 if len(taken) < 2 or sizes.is_large(taken[0]) else 1]
