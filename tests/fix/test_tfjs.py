@@ -170,6 +170,20 @@ def test_a_number_for_nan_is_a_note():
     assert not tfport.check(model, on="tfjs[cpu]==4.22.0").results[0].findings
 
 
+@pytest.mark.parametrize(("node", "codes"), [
+    ("y = Cast(x) {SrcT=float32, DstT=bool}", ["TFP836"]),
+    ("y = Cast(x) {SrcT=float32, DstT=int32}", []),
+    ('y = MaxPoolWithArgmax(x) {T=float32, ksize=[1, 3, 3, 1], strides=[1, 1, 1, 1], padding="VALID"}',
+     ["TFP836"]),
+])  # fmt: skip
+def test_wrong_answers_for_some_numbers_are_a_note(node, codes):
+    model = model_of(f"x = Placeholder() {{dtype=float32, shape=(1, 4, 4, 1)}}\n{node}")
+    on_wasm = tfport.check(model, on="tfjs[wasm]==4.22.0")
+    assert on_wasm.verdict == "runs"
+    assert [f.code for f in on_wasm.results[0].findings] == codes
+    assert not tfport.check(model, on="tfjs[cpu]==4.22.0").results[0].findings
+
+
 def test_numbers_that_are_not_zero_are_found_by_comparison():
     result = fixed(model_of("x = Placeholder() {dtype=float32, shape=(?)}\ny = Where(x) {T=float32}"))
     assert result.verdict == "fixed"

@@ -18,9 +18,11 @@ from tfport.check.findings.tfjs_models import (
     TfjsNumberForNan,
     TfjsUnknownOp,
     TfjsUnsupportedNode,
+    TfjsWrongForSomeNumbers,
 )
 from tfport.check.other_format import OtherFormat
 from tfport.graph.constants import constant
+from tfport.graph.dtypes import BOOL, DType
 from tfport.graph.graph import Function, Node
 from tfport.graph.infer_shapes import infer_shapes
 from tfport.graph.inline import is_engine_with_function
@@ -53,7 +55,8 @@ def tfjs_findings(model: CheckedModel, target: Target) -> Iterator[TfjsFinding]:
         for node in model.needed_nodes()
         if node.op not in CONVERTED and not is_engine_with_function(node)
     ]
-    for finding in (*_structure(nodes), *_sizes(nodes, source), *_numbers_for_nan(nodes, source)):
+    notes = (*_numbers_for_nan(nodes, source), *_wrong_numbers(nodes, source))
+    for finding in (*_structure(nodes), *_sizes(nodes, source), *notes):
         finding.signatures = sorted(model.signatures)
         yield finding.on_target(target)
     for usage in usages(nodes):
@@ -70,6 +73,20 @@ def _numbers_for_nan(nodes: Sequence[Node], source: TfjsSource) -> Iterator[Tfjs
     if comparing:
         ops = sorted({node.op for node in comparing})
         yield TfjsNumberForNan(op=", ".join(ops), nodes=comparing)
+
+
+def _wrong_numbers(nodes: Sequence[Node], source: TfjsSource) -> Iterator[TfjsWrongForSomeNumbers]:
+    for op in dict.fromkeys(node.op for node in nodes):
+        if numbers := source.wrong_numbers(op):
+            wrong = [node for node in nodes if node.op == op and (op != "Cast" or _is_truth(node))]
+            if wrong:
+                yield TfjsWrongForSomeNumbers(op=op, numbers=numbers, nodes=wrong)
+
+
+def _is_truth(cast: Node) -> bool:
+    """Whether a Cast makes bool of real numbers."""
+    source = cast.attrs.get("SrcT")
+    return cast.attrs.get("DstT") == BOOL and isinstance(source, DType) and source.is_floating
 
 
 BOXES = "NonMaxSuppression"

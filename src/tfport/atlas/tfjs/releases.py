@@ -50,6 +50,10 @@ ASSUMED: dict[str, dict[str, bool | int]] = {
 }
 """Attributes that its executor does not read, and the values that it assumes."""
 
+WRONG_NUMBERS = dict.fromkeys(("MaxPool3D", "MaxPoolWithArgmax"), "windows of negative numbers only")
+WRONG_NUMBERS["Cast"] = "fractions"
+"""What kernels of wasm in 3.21.0 and 4.22.0 answer wrongly; `Cast` only from floats to bool."""
+
 
 class TfjsSource:
     """A release with a backend."""
@@ -84,6 +88,11 @@ class TfjsSource:
         """The ops that answer a number where their input is NaN; not recorded for webgl."""
         by_backend: dict[str, list[str]] = self._record["numbersForNan"]
         return by_backend.get(self.backend, [])
+
+    def wrong_numbers(self, op: str) -> str:
+        """The inputs for which an op answers wrongly, or empty."""
+        is_there = self.backend == "wasm" and self.knows(op) and not self.missing_kernels(op)
+        return WRONG_NUMBERS.get(op, "") if is_there else ""
 
     def outputs(self, op: str) -> int | None:
         """How many outputs of an op it has, if not all."""

@@ -135,3 +135,23 @@ class TfjsNumberForNan(TfjsFinding):
 
     def fixes(self) -> list[str]:
         return []
+
+
+@finding("TFP836", "tfjs-wrong-for-some-numbers", NOTE, noticed=LITE)
+class TfjsWrongForSomeNumbers(TfjsFinding):
+    """{target} answers {op} wrongly for {numbers}
+
+    ## Cause
+    On wasm, the maxima of `MaxPool3D` and `MaxPoolWithArgmax` start at the smallest positive number:
+    a window that has only negative numbers answers 1.2e-38. `Cast` to bool drops the fraction, so
+    0.5 becomes false, and does not limit the rest to 0 and 1.
+    ## Fix
+    Use the backend `cpu` or `webgl`. `tfport export MODEL --format tfjs -o FOLDER` replaces a cast
+    to bool with a comparison.
+    ## Example
+        x = Placeholder() {dtype=float32}
+        y = Cast(x) {SrcT=float32, DstT=bool}
+        on tfjs[wasm]==4.22.0
+    """
+
+    numbers: str = ""
