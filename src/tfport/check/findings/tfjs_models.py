@@ -142,11 +142,11 @@ class TfjsWrongForSomeNumbers(TfjsFinding):
     """{target} answers {op} wrongly for {numbers}
 
     ## Cause
-    On wasm, the maxima of `MaxPool3D` and `MaxPoolWithArgmax` start at the smallest positive number:
-    a window that has only negative numbers answers 1.2e-38. `Cast` to bool drops the fraction, so
-    0.5 becomes false, and does not limit the rest to 0 and 1.
+    On wasm, maxima of `MaxPool3D` and `MaxPoolWithArgmax` start at the smallest positive number: a
+    window that has only negative numbers answers 1.2e-38. `Cast` to bool drops the fraction, so 0.5
+    becomes false, and does not limit the rest to 0 and 1.
     ## Fix
-    Use the backend `cpu` or `webgl`. `tfport export MODEL --format tfjs -o FOLDER` replaces a cast
+    Use the backend `cpu`. `tfport export MODEL --format tfjs -o FOLDER` replaces a cast
     to bool with a comparison.
     ## Example
         x = Placeholder() {dtype=float32}
