@@ -387,9 +387,9 @@ NEWEST_WORDS = (
     "tensors inside (Chess-Vision; LiteRT ignores the inputs of that signature). Three TensorFlow.js",
     "models that tfport did not read are written now too: one with keys in camel case, which",
     "TensorFlow.js reads (DAYYAN2008), and two of Keras 3, which TensorFlow.js does not load (Fenix900,",
-    "NeuroCare). Of the others, the classifier of CMS answers NaN for ordinary inputs, where LiteRT's",
-    "minimum returns a number, and Mulkancsl's text model refuses NaN only in LiteRT. The converter's",
-    "file of image-enhancer has no weights.",
+    "NeuroCare). Of the others, the classifier of CMS answers NaN for ordinary inputs, where LiteRT",
+    "returns a number, and Mulkancsl's text model refuses NaN only in LiteRT. The converter's file of",
+    "image-enhancer has no weights.",
 )
 FIFTH_WORDS = (
     "113 files of packages and public repositories that no list here named, drawn before any of them was",

