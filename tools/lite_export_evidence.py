@@ -419,7 +419,7 @@ def _readable(every: dict[str, Any]) -> Iterator[str]:
     yield f"{len(rows)} are whole models with a signature and without Python code; the table has them."
     yield f"tfport wrote {wrote}. Each export runs the file in LiteRT 2.3.0, on up to 15 inputs, beside the"
     yield f"model in tfport; {ran} were also compared with the original on ten inputs, and {alike} are alike."
-    yield f"On the {both} models that both were asked for:"
+    yield f"Both were asked for {both} of them:"
     yield ""
 
 
@@ -433,7 +433,7 @@ def _split(every: dict[str, Any]) -> Iterator[str]:
     alone, lighter = (_range(both, "translate", key) for key in ("cpu", "megabytes"))
     whole = _range(both, "export", "cpu")
     yield f"Conversion is {share:.0%} of an export's CPU time (median of {len(rows)}); the rest is the"
-    yield f"comparison, which runs the model and the file. On the {len(both)} models that both wrote, the"
+    yield f"comparison, which runs the model and the file. On the {len(both)} that both wrote, the"
     yield f"converter needs {whole} times the CPU time of an export, {alone} times that of the"
     yield f"conversion alone, and {lighter} times the memory of the conversion alone (medians)."
     yield ""
