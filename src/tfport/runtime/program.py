@@ -144,7 +144,8 @@ class Program:
         inside = {*self.args}
         read: dict[Operand | None, None] = {}
         for step in self.steps:
-            inside.update(step.outputs)
+            # what a step passes on, as a transposition in the same order does, is not computed here
+            inside.update(output for output in step.outputs if output not in step.inputs)
             read.update(dict.fromkeys(step.inputs))
             for node in step.lowered or ():
                 inside.update(node.outputs)

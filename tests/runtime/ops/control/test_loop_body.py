@@ -81,3 +81,31 @@ def test_a_wrong_number_of_results_is_an_error(traces):
     fewer = text.replace(", d: int32):", "):").replace(", d=same", "")
     with pytest.raises(tfport.Error, match="4 variables, but its body returns 3"):
         session_of(fewer).run("y:0", {"x:0": X})
+
+
+@pytest.mark.parametrize("engine", ["none", "onnxruntime"])
+def test_a_body_may_only_pass_on_what_it_reads_from_outside(engine):
+    """Transposed in the same order, what is from outside of the loop is not computed in it."""
+    session = session_of(
+        """
+        x = Placeholder() {dtype=float32, shape=(2, 2)}
+        zero = Const() {dtype=int32, value=int32()[0]}
+        twice = AddV2(x, x) {T=float32}
+        w = StatelessWhile(zero, x, twice) {T=[int32, float32, float32], cond=@go, body=@turn}
+        y = Identity(w:1) {T=float32}
+        def go(i: int32, sum: float32, m: float32) -> (c: bool):
+          three = Const() {dtype=int32, value=int32()[3]}
+          less = Less(i, three) {T=int32}
+          return c=less
+        def turn(i: int32, sum: float32, m: float32) -> (a: int32, b: float32, c: float32):
+          one = Const() {dtype=int32, value=int32()[1]}
+          order = Const() {dtype=int32, value=int32(2)[0, 1]}
+          j = AddV2(i, one) {T=int32}
+          same = Transpose(m, order) {T=float32, Tperm=int32}
+          total = AddV2(sum, same) {T=float32}
+          return a=j, b=total, c=m
+        """,
+        engine=engine,
+    )
+    x = np.array([[1, 2], [3, 4]], np.float32)
+    np.testing.assert_array_equal(session.run(["y:0"], {"x:0": x})[0], 7 * x)
