@@ -4,15 +4,23 @@ A process imports its libraries, then hides the modules, functions and files tha
 `sys.platform`, and runs commands. What it cannot show: other wheels, other file systems, real consoles.
 """
 
+import asyncio
+import errno
 import json
+import socket
 import subprocess
 import sys
 from pathlib import Path, PureWindowsPath
 
 import pytest
+from aiohttp import web
 
 from tfport import operating_system
 from tfport.errors import Error
+from tfport.serve.event_loop import new_runner
+from tfport.serve.file_limit import connections_allowed
+from tfport.serve.rest.connections import ConnectionLimits
+from tfport.serve.rest.listener import HttpListener
 
 ROOT = Path(__file__).parents[1]
 FIRST = """
@@ -165,7 +173,39 @@ def test_memory_and_processors_are_known_without_posix(monkeypatch):
     monkeypatch.delattr("os.sched_getaffinity")
     assert operating_system.physical_memory() == operating_system.TYPICAL_MEMORY
     assert operating_system.processors() >= 1
-    operating_system.resident_memory()  # Windows programs see the /proc of the system around them in Wine
+
+
+def test_the_memory_of_a_process_is_asked_of_the_system_it_runs_on(monkeypatch):
+    assert operating_system.resident_memory() > 1 << 24
+    monkeypatch.setattr(sys, "platform", "win32")  # asked through ctypes, not /proc, which Wine has too
+    assert operating_system.resident_memory() == 0
+
+
+def test_the_event_loop_of_a_server_watches_sockets_on_windows(monkeypatch):
+    monkeypatch.setattr(sys, "platform", "win32")
+    with new_runner() as runner:  # the default loop there has no add_reader
+        assert isinstance(runner.get_loop(), asyncio.SelectorEventLoop)
+    assert 100 < connections_allowed(ports=2) < 512 / 2  # select waits for 512 sockets
+
+
+def test_a_server_listens_where_a_socket_without_an_address_has_no_name(monkeypatch):
+    class WindowsSocket(socket.socket):
+        def getsockname(self):
+            name = super().getsockname()
+            if name[1] == 0:
+                raise OSError(errno.EINVAL, "Invalid argument")
+            return name
+
+    async def listen():
+        limits, refused = ConnectionLimits(), lambda *_: None
+        listener = HttpListener(web.Application(), "localhost", 0, limits=limits, refused=refused)
+        try:
+            return await listener.start()
+        finally:
+            await listener.close()
+
+    monkeypatch.setattr(socket, "socket", WindowsSocket)
+    assert asyncio.run(listen()) > 0
 
 
 def test_the_interpreter_of_an_environment(monkeypatch):

@@ -17,6 +17,7 @@ from tfport.errors import Error
 
 if TYPE_CHECKING:
     import asyncio
+    import socket
     import subprocess
 
 KILLED = -9
@@ -69,16 +70,33 @@ def _windows_memory() -> int:
 
 def resident_memory() -> int:
     """The bytes of memory that this process has; its most where the system only says that, or 0."""
+    if is_windows():
+        return _windows_resident_memory()
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):
         pass
-    try:
-        import resource
-    except ImportError:
-        return 0
+    import resource
+
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # in bytes on macOS
+
+
+def _windows_resident_memory() -> int:
+    import ctypes  # here, as only Windows needs it
+
+    sizes = "peak resident peak_paged paged peak_unpaged unpaged page_file peak_page_file"
+    counts = [(name, ctypes.c_uint32) for name in ("length", "faults")]
+    fields = [*counts, *((name, ctypes.c_size_t) for name in sizes.split())]
+    counters = type("Counters", (ctypes.Structure,), {"_fields_": fields})()
+    counters.length = ctypes.sizeof(counters)
+    kernel = getattr(ctypes, "windll", None)
+    if kernel is None:
+        return 0
+    this_process = ctypes.c_void_p(-1)
+    if not kernel.kernel32.K32GetProcessMemoryInfo(this_process, ctypes.byref(counters), counters.length):
+        return 0
+    return int(counters.resident)
 
 
 # Processes
@@ -145,6 +163,16 @@ def on_stop_signals(loop: asyncio.AbstractEventLoop, do: Callable[[], None]) -> 
             loop.add_signal_handler(number, do)
         except NotImplementedError:  # Windows, whose loop also has to be woken
             signal.signal(number, lambda *_: loop.call_soon_threadsafe(do))
+
+
+def use_address(listener: socket.socket) -> None:
+    """Let a socket have the address of a server that has just ended, but not that of one that is running."""
+    import socket  # here, as few commands listen
+
+    if sys.platform == "win32":  # SO_REUSEADDR would take the address of a running server
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
+    else:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
 
 
 def python_of(environment: str) -> str:

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from time import monotonic
 from typing import Any, TypeVar
 
+from tfport.operating_system import is_windows
+
 LARGE = 2**20
 """Size in bytes from which a thread pays off: about a millisecond of copying."""
 LONGEST = 1.0
@@ -20,6 +22,8 @@ Answer = TypeVar("Answer")
 
 def new_runner() -> asyncio.Runner:
     """Return an event loop runner, with uvloop if it is installed."""
+    if is_windows():  # asyncio's default there does not watch the sockets that listen
+        return asyncio.Runner(loop_factory=asyncio.SelectorEventLoop)
     try:
         import uvloop
     except ImportError:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 
+from tfport.operating_system import is_windows
+
 MOST_CONNECTIONS = 10_000
 """Connections of a port if the limit of open files is high."""
 _SPARE = 64  # files for models, libraries, probes and the moment between two connections
+_SELECTED = 512  # sockets that an event loop can watch on Windows, in Python's build of select
 
 
 def raise_file_limit() -> None:
@@ -21,10 +24,10 @@ def raise_file_limit() -> None:
 
 def connections_allowed(ports: int) -> int:
     """Return how many connections each of several ports may have."""
-    try:
-        import resource
-    except ImportError:
-        return MOST_CONNECTIONS
+    if is_windows():
+        return (_SELECTED - _SPARE) // ports
+    import resource
+
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if limit == resource.RLIM_INFINITY:
         return MOST_CONNECTIONS

@@ -20,7 +20,7 @@ from pathlib import Path
 from aiohttp import web
 
 from tfport.errors import Error
-from tfport.operating_system import on_stop_signals
+from tfport.operating_system import on_stop_signals, use_address
 from tfport.web.allowed_paths import AllowedPaths
 from tfport.web.jobs import JobBoard
 from tfport.web.json_answer import JSON, MOST_BODY, RefusedRequest, error_answer
@@ -103,13 +103,14 @@ def _listen(host: str, port: int) -> socket_module.socket:
         )[0]
         listening = socket_module.socket(family, socket_type, protocol)
         try:
-            listening.setsockopt(socket_module.SOL_SOCKET, socket_module.SO_REUSEADDR, 1)
+            use_address(listening)
             listening.bind(address)
         except OSError:
             listening.close()
             raise
     except OSError as error:
-        hint = "; without --port, a free one is taken" if error.errno == errno.EADDRINUSE else ""
+        taken = error.errno in (errno.EADDRINUSE, errno.EACCES)  # the second one on Windows
+        hint = "; without --port, a free one is taken" if taken else ""
         raise Error(f"cannot listen on {host}:{port}: {error.strerror or error}{hint}") from None
     return listening
 

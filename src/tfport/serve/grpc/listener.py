@@ -16,6 +16,7 @@ from grpc_health.v1 import health_pb2_grpc
 
 from tfport.errors import Error
 from tfport.formats.files import reason
+from tfport.operating_system import use_address
 from tfport.serve.grpc import health
 from tfport.serve.grpc.admission import AdmissionInterceptor, TokenInterceptor
 from tfport.serve.grpc.health import HealthService
@@ -142,7 +143,7 @@ def _bind_error(options: GrpcOptions, address: str) -> str:
         return ""
     family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
     with socket.socket(family) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        use_address(probe)
         try:
             probe.bind((options.host, options.port))
         except OSError as error:

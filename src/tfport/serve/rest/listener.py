@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import os
 import socket
 import ssl
 from typing import Any
@@ -21,6 +20,7 @@ from aiohttp import web
 
 from tfport.errors import Error
 from tfport.formats.files import reason
+from tfport.operating_system import use_address
 from tfport.serve.request_metrics import NO_FILE_DESCRIPTOR, TLS_HANDSHAKE
 from tfport.serve.rest.connections import (
     ConnectionLimits,
@@ -78,7 +78,7 @@ class HttpListener:
         except OSError as error:
             await self._runner.cleanup()
             where = f"{bracketed(self._host)}:{self._port}"
-            raise Error(f"{self._name} cannot listen on {where}: {_system_message(error)}") from None
+            raise Error(f"{self._name} cannot listen on {where}: {reason(error)}") from None
         assert self._runner.server is not None
         self._table = ConnectionTable(self._runner.server, self._limits, self._refused)
         self._table.answers = self._answers
@@ -178,12 +178,12 @@ async def _listening_sockets(host: str, port: int) -> list[socket.socket]:
         for family, address in sorted({(info[0], info[4]) for info in infos}):
             sockets.append(listener := socket.socket(family, socket.SOCK_STREAM))
             listener.setblocking(False)
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            use_address(listener)
             if family == socket.AF_INET6:
                 listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-            chosen = sockets[0].getsockname()[1] or port
-            listener.bind((address[0], chosen, *address[2:]))
+            listener.bind((address[0], port, *address[2:]))
             listener.listen(BACKLOG)
+            port = listener.getsockname()[1]  # Windows has none before
     except OSError:
         for listener in sockets:
             listener.close()
@@ -197,8 +197,3 @@ def _peer(accepted: socket.socket) -> str:
     except OSError:  # the client has left already
         return ""
     return f"{bracketed(host)}:{port}"
-
-
-def _system_message(error: OSError) -> str:
-    """Return the system's message, without the text that asyncio adds."""
-    return os.strerror(error.errno).lower() if error.errno and error.errno > 0 else reason(error)
