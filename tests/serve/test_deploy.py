@@ -8,12 +8,14 @@ import lzma
 import os
 import re
 import shlex
+import shutil
+import subprocess
 from pathlib import Path
 
 import jsonschema
 import pytest
 import yaml
-from tests.serve.helm_chart import CHART, rendered
+from tests.serve.helm_chart import CHART, RELEASE, rendered
 from tests.serve.models.exports import export
 from tests.serve.process import COMMAND, FREE, Command, command
 from tests.serve.v2.server import serving
@@ -359,6 +361,20 @@ def test_a_misspelled_field_is_found():
     wrong["spec"]["template"]["spec"]["containers"][0]["readynessProbe"] = {}
     with pytest.raises(jsonschema.ValidationError, match="readynessProbe"):
         jsonschema.validate(wrong, schema_of(wrong))
+
+
+@pytest.mark.skipif(not shutil.which("helm"), reason="needs Helm: the package helm-binary has one")
+@pytest.mark.parametrize(("values", "objects"), [({}, CHARTS[0]), (CHART_VALUES, CHARTS[1])])
+def test_helm_accepts_the_chart_and_renders_the_same_objects(values, objects):
+    def helm(*arguments: str) -> str:
+        command = ["helm", *arguments, "--values", "-"]
+        return subprocess.run(
+            command, input=json.dumps(values), capture_output=True, text=True, check=True
+        ).stdout
+
+    helm("lint", "--strict", str(CHART))
+    made = [document for document in yaml.safe_load_all(helm("template", RELEASE, str(CHART))) if document]
+    assert sorted(made, key=lambda o: o["kind"]) == sorted(objects, key=lambda o: o["kind"])
 
 
 def test_the_chart_has_what_its_values_ask_for():
