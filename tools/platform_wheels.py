@@ -1,7 +1,7 @@
 """Which systems have wheels of everything that tfport needs: `make platform-wheels`, needs the package index.
 
 pip resolves the dependencies for a system that this machine is not (`--platform`), with wheels only, and
-downloads nothing. The table goes to docs/evidence/platforms.md.
+downloads nothing. The table goes to docs/evidence/platforms.md, whose other sections stay.
 """
 
 import json
@@ -35,12 +35,16 @@ PARTS = ("", "run", "serve")
 
 
 def requirements(extra: str, system: str, python: str) -> list[str]:
-    """What tfport, or an extra of it, requires on a system, without what a marker excludes there."""
+    """What tfport, or an extra with those that it includes, requires on a system, by its markers."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     texts = project["optional-dependencies"][extra] if extra else project["dependencies"]
     where = {"sys_platform": MARKERS[system.partition(" ")[0]], "python_version": python}
-    wanted = [Requirement(text) for text in texts if not text.startswith("tfport")]
-    return [f"{r.name}{r.specifier}" for r in wanted if r.marker is None or r.marker.evaluate(where)]
+    wanted = [Requirement(text) for text in texts]
+    included = [
+        one for r in wanted if r.name == "tfport" for e in r.extras for one in requirements(e, system, python)
+    ]
+    own = [r for r in wanted if r.name != "tfport" and (r.marker is None or r.marker.evaluate(where))]
+    return [*included, *(f"{r.name}{r.specifier}" for r in own)]
 
 
 def lacking(extra: str, system: str, python: str) -> list[str]:
@@ -75,11 +79,12 @@ def main() -> None:
             cells = {python: lacking(extra, system, python) for python in PYTHONS}
             rows[system, extra] = cells
             print(system, extra or "tfport", json.dumps(cells), flush=True)
+    _, heading, others = PAGE.read_text("utf-8").partition("\n## ")
     lines = [
         "# Systems that have wheels",
         "",
         "What pip resolves with wheels only (`make platform-wheels`). A cell names what has no wheel:",
-        "pip then needs a compiler.",
+        "pip then needs a compiler. An extra's row leaves out what `tfport` itself needs.",
         "",
         f"| system | install | {' | '.join(PYTHONS)} |",
         f"|---|---|{'---|' * len(PYTHONS)}",
@@ -87,7 +92,7 @@ def main() -> None:
     for (system, extra), cells in rows.items():
         shown = " | ".join(", ".join(cells[python]) or "✓" for python in PYTHONS)
         lines.append(f"| {system} | `tfport{f'[{extra}]' if extra else ''}` | {shown} |")
-    PAGE.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    PAGE.write_text("\n".join(lines) + "\n" + heading + others, encoding="utf-8")
 
 
 if __name__ == "__main__":
