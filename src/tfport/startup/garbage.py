@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _has_frozen_objects = False
+_MOST_IMMORTAL = 5_000  # Python 3.12 freezes its own immortal objects with each search, a few hundred
 
 
 @contextmanager
@@ -34,7 +35,7 @@ def _make_all_old() -> None:
     if they are many: it is asked until there are some, and never again.
     """
     global _has_frozen_objects
-    _has_frozen_objects = _has_frozen_objects or bool(gc.get_freeze_count())
+    _has_frozen_objects = _has_frozen_objects or gc.get_freeze_count() > _MOST_IMMORTAL
     if not _has_frozen_objects:
         gc.freeze()
         gc.unfreeze()
