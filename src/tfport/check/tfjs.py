@@ -1,12 +1,15 @@
 """Will TensorFlow.js run a model, once it is a graph model? Asked of the record of a release and a backend.
 
+A layers model must be one that `tf.loadLayersModel` reads, too.
+
 Calls, variables and assertions do not count: conversion inlines, freezes and drops them. The rest is resolved
 node by node, as for `fix`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from tfport.atlas.target import Target
 from tfport.atlas.tfjs.releases import TfjsSource
@@ -17,10 +20,12 @@ from tfport.check.findings.tfjs_models import (
     TfjsMissingKernel,
     TfjsNumberForNan,
     TfjsUnknownOp,
+    TfjsUnreadableLayers,
     TfjsUnsupportedNode,
     TfjsWrongForSomeNumbers,
 )
 from tfport.check.other_format import OtherFormat
+from tfport.formats.keras.records import KerasFile
 from tfport.graph.constants import constant
 from tfport.graph.dtypes import BOOL, DType
 from tfport.graph.graph import Function, Node
@@ -56,7 +61,8 @@ def tfjs_findings(model: CheckedModel, target: Target) -> Iterator[TfjsFinding]:
         if node.op not in CONVERTED and not is_engine_with_function(node)
     ]
     notes = (*_numbers_for_nan(nodes, source), *_wrong_numbers(nodes, source))
-    for finding in (*_structure(nodes), *_sizes(nodes, source), *notes):
+    layers = () if model.model.keras is None else _unreadable(model.model.keras)
+    for finding in (*layers, *_structure(nodes), *_sizes(nodes, source), *notes):
         finding.signatures = sorted(model.signatures)
         yield finding.on_target(target)
     for usage in usages(nodes):
@@ -66,6 +72,52 @@ def tfjs_findings(model: CheckedModel, target: Target) -> Iterator[TfjsFinding]:
                 problem.nodes = list(usage.nodes)
                 problem.signatures = sorted(model.signatures)
                 yield problem
+
+
+def _unreadable(file: KerasFile) -> Iterator[TfjsUnreadableLayers]:
+    """What `tf.loadLayersModel` does not understand in a layers model: each kind of it once."""
+    if file.layout != "tfjs" or file.config is None:
+        return
+    models = list(_models(file.config))
+    layers = [layer for model in models for layer in model["layers"]]
+    inputs = [layer["config"] for layer in layers if layer.get("class_name") == "InputLayer"]
+    if any(config.keys().isdisjoint(("batch_input_shape", "input_shape")) for config in inputs):
+        yield TfjsUnreadableLayers(
+            what="an InputLayer has `batch_shape`",
+            refusal="An InputLayer should be passed either a `batchInputShape` or an `inputShape`.",
+        )
+    if any(isinstance(node, dict) for layer in layers for node in layer.get("inbound_nodes", ())):
+        yield TfjsUnreadableLayers(
+            what="`inbound_nodes` are objects",
+            refusal="Corrupted configuration, expected array for nodeData: [object Object]",
+        )
+    if any(isinstance(end, str) for model in models for key in ENDS for end in model.get(key, ())[:1]):
+        yield TfjsUnreadableLayers(
+            what="`input_layers` or `output_layers` is one layer instead of a list of layers",
+            refusal="Cannot read properties of undefined (reading 'outputTensors')",
+        )
+    name = str(models[0].get("name", "")) if models else ""
+    stored = file.weights.tfjs if file.weights is not None else None
+    weights = [weight.entry.name for group in stored.groups for weight in group.weights] if stored else []
+    is_prefixed = bool(weights) and all(weight.startswith(f"{name}/") for weight in weights)
+    if is_prefixed and name not in {layer["config"].get("name") for layer in layers}:
+        yield TfjsUnreadableLayers(
+            what=f"the names of its weights begin with `{name}/`, the model's own name",
+            refusal=f"Provided weight data has no target variable: {weights[0]}",
+        )
+
+
+ENDS = ("input_layers", "output_layers")
+
+
+def _models(config: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """The configuration of a model, and those of the models inside it."""
+    inner = config.get("config")
+    if isinstance(inner, dict) and isinstance(inner.get("layers"), list):
+        layers = [x for x in inner["layers"] if isinstance(x, dict) and isinstance(x.get("config"), dict)]
+        yield {**inner, "layers": layers}
+        for layer in layers:
+            yield from _models(layer)
 
 
 def _numbers_for_nan(nodes: Sequence[Node], source: TfjsSource) -> Iterator[TfjsNumberForNan]:

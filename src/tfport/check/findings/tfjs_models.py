@@ -7,7 +7,7 @@ needed.
 from __future__ import annotations
 
 from tfport.atlas.tfjs.releases import FORGETS, WRONG
-from tfport.check.findings.finding import NOTE, RUN, Finding, finding
+from tfport.check.findings.finding import LOAD, NOTE, RUN, Finding, finding
 from tfport.check.loader_stages import LITE
 
 
@@ -155,3 +155,28 @@ class TfjsWrongForSomeNumbers(TfjsFinding):
     """
 
     numbers: str = ""
+
+
+@finding("TFP837", "tfjs-keras-3-layers", noticed=LITE)
+class TfjsUnreadableLayers(TfjsFinding):
+    """{target} does not read this layers model: {what}
+
+    ## Cause
+    `tf.loadLayersModel` of both recorded releases reads configurations as Keras 1 and 2 write
+    them; those of Keras 3 have other keys and lists.
+    ## Fix
+    `tfport export MODEL --format tfjs-layers -o FOLDER` rewrites the configuration as Keras 2
+    has it. Or write a graph model, with `--format tfjs`, for `tf.loadGraphModel`.
+    ## Example
+        tfport check tests/check/keras/files/keras_3_layers --on tfjs==4.22.0
+    """
+
+    stage = LOAD
+    what: str
+    refusal: str
+
+    def says(self) -> str:
+        return self.refusal
+
+    def fixes(self) -> list[str]:
+        return ["`tfport export MODEL --format tfjs-layers -o FOLDER` rewrites it as Keras 2 has it"]
