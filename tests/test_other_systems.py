@@ -99,8 +99,6 @@ import tfport
 
 broken = {}
 for module in pkgutil.walk_packages(tfport.__path__, "tfport."):
-    if module.name == "tfport.__main__":
-        continue
     try:
         importlib.import_module(module.name)
     except ModuleNotFoundError as error:

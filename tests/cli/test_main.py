@@ -72,6 +72,32 @@ def test_an_interrupt_prints_one_line():
     assert (process.returncode, error) == (130, "tfport: interrupted\n")
 
 
+IMPORTING = """
+import sys
+
+class Interrupted:
+    def find_spec(name, *rest):
+        if name == "tfport.cli.commands":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupted)
+from tfport.__main__ import start
+sys.exit(start())
+"""
+
+
+def test_an_interrupt_of_the_imports_prints_the_same_line():
+    done = subprocess.run([sys.executable, "-c", IMPORTING], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "tfport: interrupted\n")
+
+
+def test_python_m_is_the_command():
+    done = subprocess.run(
+        [sys.executable, "-m", "tfport", "--version"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, f"tfport {version('tfport')}\n")
+
+
 def test_a_second_interrupt_while_the_first_is_reported_is_silent(monkeypatch, capsys):
     class Interrupted(io.StringIO):
         def write(self, text):
