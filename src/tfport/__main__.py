@@ -1,4 +1,4 @@
-"""The `tfport` command, also as `python -m tfport`: interrupted before it can say so itself, it says so here."""
+"""The `tfport` command, also as `python -m tfport`; it says so if Ctrl-C comes before it is imported."""
 
 import sys
 
