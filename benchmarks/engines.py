@@ -84,6 +84,8 @@ def measured(engine: str, contender: str, models: str) -> dict[str, float]:
         ended.set()
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+    if END not in cpu:
+        raise SystemExit(f"{engine}: {contender} ended before its job was done; its own error is above")
     seconds = cpu[END] - cpu[BEGIN]
     print(f"{engine:8}{contender:12}{rows / seconds:10,.0f} rows/CPU-s {most[0] / 1e6:8,.0f} MB", flush=True)
     return {
