@@ -57,6 +57,9 @@ OTHERWISE = {
     ("deepcoil-2.0.2/deepcoil/weights/seq_5.h5", "tflite-runtime==2.7.0"),
     (DETECTOR, "tflite-runtime==2.7.0"),
     (DETECTOR, "tflite-runtime==2.14.0"),
+    ("repositories/Adogamm+image-recognition/assets/model.tflite", "tflite-runtime==2.7.0"),
+    ("repositories/Adogamm+image-recognition/assets/model.tflite", "tflite-runtime==2.14.0"),
+    ("repositories/BlackLutos+CNN_In_Imgae_Recognition/model.tflite", "tflite-runtime==2.14.0"),
 }
 """What `lite_old_interpreters.md` explains; `export` writes nothing if it can run the file there."""
 

@@ -8,7 +8,7 @@ import pytest
 
 import tfport
 
-STORED = Path(__file__).parent / "files" / "keras_3_layers"
+STORED = Path(__file__).parent / "layers_models" / "keras_3"
 SHAPES = "An InputLayer should be passed either a `batchInputShape` or an `inputShape`."
 NODES = "Corrupted configuration, expected array for nodeData: [object Object]"
 ENDS = "Cannot read properties of undefined (reading 'outputTensors')"

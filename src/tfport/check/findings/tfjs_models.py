@@ -168,7 +168,7 @@ class TfjsUnreadableLayers(TfjsFinding):
     `tfport export MODEL --format tfjs-layers -o FOLDER` rewrites the configuration as Keras 2
     has it. Or write a graph model, with `--format tfjs`, for `tf.loadGraphModel`.
     ## Example
-        tfport check tests/check/keras/files/keras_3_layers --on tfjs==4.22.0
+        tfport check tests/check/keras/layers_models/keras_3 --on tfjs==4.22.0
     """
 
     stage = LOAD
