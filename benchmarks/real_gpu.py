@@ -49,8 +49,8 @@ COLUMNS = (
     "first cpu, cuda, auto s", "tf32, float32 differ",
 )  # fmt: skip
 ROUNDS, CALLS, SHORT_SECONDS, ROUND_SECONDS = 8, 12, 0.005, 0.25
-"""How often the devices take turns; how many calls each turn has, or more until so long, and
-how long each is at most."""
+"""How often the devices take turns; how many calls each turn has, or more if they are
+shorter than this together, and how long a turn is at most."""
 COMMIT, SHORT = re.compile(r"-([0-9a-f]{7})[0-9a-f]{33}/"), r"@\1/"
 """The commit of a repository in the name of a model, and how the table has it."""
 RACE_CALLS, RACE_SECONDS = 3, 60
@@ -192,7 +192,7 @@ def one(folder: Path, number: int) -> None:
             session = tfport.Session(path, device=device, gpu=options if device == CUDA else GpuOptions())
             answers = session.run(job["fetches"], feeds)
         except tfport.Error as error:
-            row[name] = {"error": str(error)[:400]}
+            row[name] = {"error": str(error).replace(f"{folder}/", "")[:400]}
         else:
             row[name] = {"first": time.perf_counter() - began}
             expected = expected or answers

@@ -31,8 +31,7 @@ SECONDS = 60.0
 """The processor time of all threads for the generated trials of a signature; further ones are skipped and
 reported. A busy machine must not make a comparison weaker."""
 COSTLY = 2.0
-"""If calls take more processor seconds of all threads than this, two sizes are tried, and other values on the
-smallest size that fits."""
+"""If a call takes more processor seconds, two sizes are tried, and other values on the smaller one only."""
 ENOUGH = 3
 """If the original accepts this many sizes, unusual ones are not tried."""
 Tried = tuple[Trial, TrialOutcome]

@@ -53,7 +53,7 @@ class _KnownSizes:
     def __init__(self, sizes: Mapping[Operand, Sequence[int]], needed: set[Operand]) -> None:
         self._known = {operand: Operand(operand.dtype, shape) for operand, shape in sizes.items()}
         self._results: dict[Operand, Operand] = {}
-        """What nodes read in place of an operand."""
+        """The operands that replace others as inputs of nodes."""
         self._needed = needed
         """Operands that must be results of nodes."""
 
