@@ -188,11 +188,12 @@ def with_tfport(name: str, folder: Path, size: int) -> dict[str, Any]:
 
 def with_workers(workers: int, copies: int, name: str, folder: Path, size: int) -> dict[str, Any]:
     """Score the file several times over."""
-    from tfport.batch import scoring_job, scoring_workers
+    from tfport.batch import data_reader, scoring_job, scoring_workers
     from tfport.batch.scoring_options import scoring_options
     from tfport.batch.scoring_workers import ScorerSetup
 
     rows, processes, memory = count(folder), list[Any](), list[int]()
+    data_reader.MOST_ROWS = min(data_reader.MOST_ROWS, max(size, rows // TENTH))
     half, done, begun = rows * copies // 2, 0, [0, 0.0]
     write, start = scoring_job._PartWriter.write, scoring_workers._ScoringWorker._start
 
