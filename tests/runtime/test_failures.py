@@ -63,6 +63,15 @@ def test_a_resource_of_the_wrong_kind_is_a_fault_of_the_model():
         run([Table()])
 
 
+@pytest.mark.parametrize("value", [None, np.zeros(2)], ids=["nothing", "tensor"])
+def test_what_is_no_resource_is_an_internal_error(value):
+    run = naming_node(lambda inputs: inputs[0].read(), "y", "ReadVariableOp")
+    with pytest.raises(
+        tfport.InternalError, match=r"`y` \(ReadVariableOp\): internal error .* no attribute 'read'"
+    ):
+        run([value])
+
+
 def test_a_bug_in_a_lowering_is_an_internal_error(monkeypatch):
     def lowering(b, x, *, T):
         return x.no_such_thing

@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
+import numpy as np
+
 from tfport.atlas.known_ops import known_ops
 from tfport.discovery import STALE
 from tfport.errors import (
@@ -97,7 +99,7 @@ def _run_error(
     wrong = wrong_values(definition, attrs) if definition is not None else []
     if wrong:
         return RunFailed(f"`{name}` ({op}): {'; '.join(wrong)}")
-    if isinstance(error, AttributeError) and any(error.obj is value for value in inputs):
+    if isinstance(error, AttributeError) and any(error.obj is resource for resource in _resources(inputs)):
         kind = type(error.obj).__name__
         return RunFailed(f"`{name}` ({op}): it cannot use a resource of the kind {kind}")
     if isinstance(error, BUGS):
@@ -105,6 +107,11 @@ def _run_error(
     if isinstance(error, MemoryError):
         return ResourceExhausted(f"`{name}` ({op}): not enough memory: {_text(error)}")
     return RunFailed(f"`{name}` ({op}): {_text(error)}")
+
+
+def _resources(inputs: Sequence[Any]) -> list[Any]:
+    """The resources among the values: neither tensors nor the None of a kernel that returned nothing."""
+    return [value for value in inputs if value is not None and not isinstance(value, np.ndarray | np.generic)]
 
 
 def _internal(error: Exception, name: str, op: str, what: str) -> InternalError:
