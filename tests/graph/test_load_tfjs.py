@@ -9,6 +9,7 @@ import pytest
 import tfport
 from tfport.errors import UnreadableFile
 from tfport.formats.proto import graph_pb2 as pb
+from tfport.graph.reach import needed_by
 
 F4 = np.float32
 X = {
@@ -215,6 +216,56 @@ def test_functions_of_the_initializer_belong_to_the_model(tmp_path):
         modelInitializer=initializer,
     )
     assert answer(tmp_path, fetch="call:0").tolist() == [2, 4]
+
+
+RESOURCE = {"T": {"type": "DT_RESOURCE"}}
+TYPES = {"key_dtype": {"type": "DT_INT32"}, "value_dtype": {"type": "DT_FLOAT"}}
+LOOKUP = {"Tin": {"type": "DT_INT32"}, "Tout": {"type": "DT_FLOAT"}}
+
+
+def table_model(folder):
+    """A table that the initializer passes on; the graph and the initializer have nodes of the same name."""
+    key = {"name": "key", "op": "Placeholder", "attr": {"dtype": {"type": "DT_INT32"}}}
+    handle = {"name": "table", "op": "Placeholder", "attr": {"dtype": {"type": "DT_RESOURCE"}}}
+    ready = {"name": "ready", "op": "NoOp", "input": ["^key", "^table"]}
+    find = {"name": "find", "op": "LookupTableFindV2", "input": ["table", "key", "other"], "attr": LOOKUP}
+    identity = {"name": "Identity", "op": "Identity", "input": ["find", "^ready"], "attr": FLOATS}
+    made = {"name": "made", "op": "HashTableV2", "attr": TYPES | {"shared_name": {"s": "dA=="}}}
+    fill = {"name": "fill", "op": "LookupTableImportV2", "input": ["made", "keys", "values"], "attr": LOOKUP}
+    passed = {"name": "Identity", "op": "Identity", "input": ["made", "^fill"], "attr": RESOURCE}
+    more = {"name": "Identity_1", "op": "Identity", "input": ["values"], "attr": FLOATS}
+    shape = {"dtype": "DT_RESOURCE", "tensorShape": {}, "resourceId": 7}
+    inputs = {"key": {"name": "key:0", "dtype": "DT_INT32"}, "table:0": {"name": "table:0", **shape}}
+    outputs = {"y": {"name": "Identity:0", "dtype": "DT_FLOAT"}}
+    return write(
+        folder,
+        [key, handle, const("other", shape=()), ready, find, identity],
+        [("other", np.array(-1, F4)), ("keys", np.array([3, 4], np.int32)), ("values", np.array([5, 6], F4))],
+        signature={"inputs": inputs, "outputs": outputs},
+        modelInitializer={"node": [const("keys", "DT_INT32"), const("values"), made, fill, passed, more]},
+        initializerSignature={"outputs": {"Identity:0": {"name": "Identity:0", **shape}}},
+    )
+
+
+def test_nodes_of_the_same_name_in_the_graph_and_its_initializer_are_two_nodes(tmp_path):
+    model = tfport.load(table_model(tmp_path))
+    call = tfport.Session(model).signature("serving_default")
+    assert call(key=np.array([4, 9], np.int32))["y"].tolist() == [6, -1]
+
+
+def test_what_tensorflow_loads_has_one_init_op_and_no_placeholder_of_a_resource(tmp_path):
+    model = tfport.load(table_model(tmp_path))
+    (init,) = model.init_nodes
+    assert init.op == "NoOp"
+    assert {node.name for node in init.controls} == {"Identity/initializer", "Identity_1"}
+    assert not model.graph["table"].control_users
+
+
+def test_a_call_does_not_fill_the_table_again(tmp_path):
+    model = tfport.load(table_model(tmp_path))
+    needed = {node.op for node in needed_by([model.graph["Identity"]])}
+    assert "HashTableV2" in needed
+    assert "LookupTableImportV2" not in needed
 
 
 def old_pair(folder, weights, *nodes):

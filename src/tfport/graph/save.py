@@ -147,7 +147,7 @@ def as_graph_def(model: Model) -> Model:
 def _changed(model: Model, model_format: object, meta: pb.MetaGraphDef) -> Model:
     """A plain `Model` in another format; its graph and its checkpoint are those of the original."""
     values = {field.name: getattr(model, field.name) for field in fields(Model)}
-    has_files = model.checkpoint_prefix is not None or model.format is SAVED_MODEL
+    has_files = bool(model.checkpoint_prefix or model.meta.asset_file_def) or model.format is SAVED_MODEL
     files = model.files if has_files else MemoryFiles(model.where, {})
     tags = [tuple(meta.meta_info_def.tags)] if meta.meta_info_def.tags else []
     changes = {"format": model_format, "meta": meta, "files": files, "tag_sets": tags, "keras": None}

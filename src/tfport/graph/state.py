@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from tfport.formats.encoding.message import parse_message
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.formats.saved_model.read import ASSETS
+from tfport.formats.yggdrasil.records import DATA_SPEC
 from tfport.graph.constants import constant_texts
 from tfport.graph.dtypes import INVALID, DType
 from tfport.graph.graph import Function, Graph, Node, Value
@@ -96,6 +97,14 @@ def assets(model: Model) -> list[Asset]:
         tensor = definition.tensor_info.name
         unique[definition.filename, tensor] = Asset(definition.filename, tensor, size)
     return list(unique.values())
+
+
+def forest_prefixes(model: Model) -> list[str]:
+    """What the names of each decision forest's files start with; TensorFlow.js names only its `done`."""
+    ends = (DATA_SPEC, "done")
+    files = [asset.file for asset in assets(model) if asset.file.endswith(ends)]
+    stems = dict.fromkeys(file.removesuffix(ends[0]).removesuffix(ends[1]) for file in files)
+    return [stem for stem in stems if model.files.has(f"{ASSETS}/{stem}{DATA_SPEC}")]
 
 
 def asset_definitions(meta: pb.MetaGraphDef) -> Iterator[pb.AssetFileDef]:

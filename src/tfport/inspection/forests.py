@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from tfport.errors import UnreadableFile
 from tfport.formats.saved_model.read import ASSETS
-from tfport.formats.yggdrasil.read import DATA_SPEC, read_forest, read_nodes
+from tfport.formats.yggdrasil.read import read_forest, read_nodes
 from tfport.formats.yggdrasil.records import LEAF
 from tfport.graph.model import Model
-from tfport.graph.state import Asset
+from tfport.graph.state import forest_prefixes
 from tfport.startup.dataclass import dataclass
 
 
@@ -31,14 +31,13 @@ class ForestSummary:
     """The type of each feature, by its name."""
 
 
-def inspect_forests(model: Model, assets: Sequence[Asset], problems: list[str]) -> Iterator[ForestSummary]:
+def inspect_forests(model: Model, problems: list[str]) -> Iterator[ForestSummary]:
     """The forests of a model; what cannot be read is appended to `problems`."""
-    for asset in assets:
-        if asset.file.endswith(DATA_SPEC) and asset.nbytes is not None:
-            try:
-                yield _summary(model, asset.file.removesuffix(DATA_SPEC))
-            except UnreadableFile as error:
-                problems.append(str(error))
+    for prefix in forest_prefixes(model):
+        try:
+            yield _summary(model, prefix)
+        except UnreadableFile as error:
+            problems.append(str(error))
 
 
 def _summary(model: Model, prefix: str) -> ForestSummary:

@@ -19,7 +19,7 @@ from tfport.graph.model import Model, Signature, TensorSpec, checkpoint_files
 from tfport.graph.op_counts import OpCounts, count_ops
 from tfport.graph.reach import every_node
 from tfport.graph.shapes import Shape
-from tfport.graph.state import Asset, GraphTable, GraphVariable, assets, tables, variables
+from tfport.graph.state import Asset, GraphTable, GraphVariable, assets, forest_prefixes, tables, variables
 from tfport.rendering import RenderedResult
 from tfport.startup.dataclass import dataclass, field
 
@@ -96,7 +96,7 @@ def inspect_model(
     model_variables = variables(model)
     keras = _keras(model, problems)
     model_assets = assets(model)
-    forests = _forests(model, model_assets, problems)
+    forests = _forests(model, problems)
     return Inspection(
         model=model.where,
         format=model.format,
@@ -153,12 +153,12 @@ def _lite(model: Model) -> LiteInspection | None:
     return inspect_lite(model)
 
 
-def _forests(model: Model, model_assets: list[Asset], problems: list[str]) -> list[ForestSummary]:
-    if not any(asset.file.endswith("data_spec.pb") for asset in model_assets):
+def _forests(model: Model, problems: list[str]) -> list[ForestSummary]:
+    if not forest_prefixes(model):
         return []
     from tfport.inspection.forests import inspect_forests  # other models do not need it
 
-    return list(inspect_forests(model, model_assets, problems))
+    return list(inspect_forests(model, problems))
 
 
 def _stored(model: Model, model_variables: list[GraphVariable], problems: list[str]) -> list[StoredTensor]:

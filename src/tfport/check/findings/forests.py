@@ -13,7 +13,7 @@ from tfport.check.loader_stages import LOADING, Noticed
 from tfport.check.loaders import Loader
 from tfport.errors import UnreadableFile
 from tfport.formats.saved_model.read import ASSETS
-from tfport.graph.state import assets
+from tfport.graph.state import forest_prefixes
 from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -133,20 +133,21 @@ def _doubt(feature: ForestFeature, version: str) -> str:
 
 def _features(checked: CheckedModel) -> Iterator[tuple[str, ForestFeature]]:
     """What the forests of a model have; one that cannot be read is left to the loader, but for its kind."""
-    from tfport.formats.yggdrasil.read import DATA_SPEC, read_forest, read_kind  # with numpy; few need it
-
     model = checked.model
-    for asset in assets(model):
-        if asset.file.endswith(DATA_SPEC) and asset.nbytes is not None:
-            prefix = asset.file.removesuffix(DATA_SPEC)
-            file = model.files.label(f"{ASSETS}/{prefix}header.pb")
-            try:
-                if feature := KINDS.get(read_kind(model.files, ASSETS, prefix)):
-                    yield file, feature
-                forest = read_forest(model.files, ASSETS, prefix)
-            except UnreadableFile:
-                continue
-            yield from ((file, feature) for feature in forest_features(forest))
+    prefixes = forest_prefixes(model)
+    if not prefixes:
+        return
+    from tfport.formats.yggdrasil.read import read_forest, read_kind  # with numpy; few need it
+
+    for prefix in prefixes:
+        file = model.files.label(f"{ASSETS}/{prefix}header.pb")
+        try:
+            if feature := KINDS.get(read_kind(model.files, ASSETS, prefix)):
+                yield file, feature
+            forest = read_forest(model.files, ASSETS, prefix)
+        except UnreadableFile:
+            continue
+        yield from ((file, feature) for feature in forest_features(forest))
 
 
 def forest_features(forest: ForestModel) -> Iterator[ForestFeature]:

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable
 
 from tfport.errors import UnreadableFile
 from tfport.formats.file_reader import FileReader
+from tfport.formats.files import Files
 from tfport.startup.dataclass import dataclass, field
 
 MOST_MEMBERS = 100_000
@@ -135,6 +136,54 @@ class Archive:
         if not self.has(name):
             raise UnreadableFile(f"{self.label(name)}: no such file in the archive")
         return self.tree.resolve(self.inside(name), self.label(name))
+
+
+class WithArchive:
+    """Files of which one folder, that has no other folder around it, is an archive."""
+
+    def __init__(self, files: Files, folder: str, archive: Archive) -> None:
+        self.files = files
+        self.folder = folder
+        self.archive = archive
+        self.where = files.where
+        self.reader = files.reader
+
+    def _of(self, name: str) -> tuple[Files, str]:
+        folder, _, rest = posixpath.normpath(name).partition("/") if name else ("", "", "")
+        return (self.archive, rest) if folder == self.folder else (self.files, name)
+
+    def list(self, folder: str = "") -> tuple[list[str], list[str]]:
+        files, name = self._of(folder)
+        names, folders = files.list(name)
+        return names, folders if name or files is self.archive else sorted({*folders, self.folder})
+
+    def has(self, name: str) -> bool:
+        files, name = self._of(name)
+        return files.has(name)
+
+    def size(self, name: str) -> int:
+        files, name = self._of(name)
+        return files.size(name)
+
+    def map(self, name: str) -> memoryview:
+        files, name = self._of(name)
+        return files.map(name)
+
+    def hold(self, names: Iterable[str]) -> None:
+        self.files.hold(name for name in names if self._of(name)[0] is self.files)  # the tree has the others
+
+    def watch(self, names: Iterable[str]) -> None:
+        self.files.watch(name for name in names if self._of(name)[0] is self.files)
+
+    def under(self, folder: str) -> Files:
+        if not folder:
+            return self
+        files, name = self._of(folder)
+        return files.under(name)
+
+    def label(self, name: str) -> str:
+        files, name = self._of(name)
+        return files.label(name)
 
 
 def tree_of(entries: Entries, where: str) -> Tree:

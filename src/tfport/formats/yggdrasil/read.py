@@ -20,6 +20,7 @@ from tfport.formats.yggdrasil.blobs import node_spans
 from tfport.formats.yggdrasil.node_columns import NodeReader
 from tfport.formats.yggdrasil.records import (
     BOOSTED_TREES,
+    DATA_SPEC,
     ISOLATION_FOREST,
     RANDOM_FOREST,
     ForestColumnRecord,
@@ -32,7 +33,6 @@ HEADERS: dict[str, tuple[str, Any]] = {
     BOOSTED_TREES: ("gradient_boosted_trees_header.pb", pb.GradientBoostedTreesHeader),
     ISOLATION_FOREST: ("isolation_forest_header.pb", pb.IsolationForestHeader),
 }
-DATA_SPEC = "data_spec.pb"
 MOST_SHARDS = 10_000
 MOST_DEPTH = 10_000
 MOST_TREES = 1 << 24

@@ -9,6 +9,7 @@ from tfport.startup.dataclass import dataclass
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+DATA_SPEC = "data_spec.pb"
 LEAF, IS_MISSING, HIGHER, TRUE_VALUE, CONTAINS, CONTAINS_BITMAP, DISCRETIZED_HIGHER, OBLIQUE = range(8)
 """What a node asks: the numbers of the fields of `Condition`."""
 RANDOM_FOREST, BOOSTED_TREES, ISOLATION_FOREST = (

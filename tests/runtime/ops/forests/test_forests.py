@@ -1,5 +1,8 @@
 """Answers and leaves compared with TensorFlow Decision Forests 1.11 (`tests/live/record_forests.py`)."""
 
+import base64
+import json
+import zipfile
 from functools import cache
 from pathlib import Path
 
@@ -12,6 +15,7 @@ from tfport.errors import RunFailed
 from tfport.formats.files import Folder, MemoryFiles
 from tfport.formats.yggdrasil.read import read_forest, read_nodes
 from tfport.graph.build import graph_to_def
+from tfport.graph.save import save_model
 from tfport.runtime.ops.forests.forest import Forest
 
 RECORDED = np.load(Path(__file__).parents[3] / "expected" / "forests.npz")
@@ -128,3 +132,84 @@ def test_a_model_reads_only_its_own_files(session, path):
 def test_a_forest_that_is_not_there_is_named(session):
     with pytest.raises(tfport.Error, match=r"none.header\.pb"):
         session.run(["y:0"], feeds(b"none"))
+
+
+def tfjs_model(folder, name):
+    """A model.json with a recorded forest, as the converter of TensorFlow.js writes those of TF-DF."""
+    path = base64.b64encode(b"/tmp/made/assets/0123done").decode()
+    text = {"dtype": "DT_STRING", "tensorShape": {}, "stringVal": [path]}
+    banks = ("numerical", "boolean", "categorical", "values", "rows", "sets")
+    kinds = ("DT_FLOAT", "DT_FLOAT", "DT_INT32", "DT_INT32", "DT_INT64", "DT_INT64")
+    main = [
+        {"name": bank, "op": "Placeholder", "attr": {"dtype": {"type": kind}}}
+        for bank, kind in zip((*banks, "model"), (*kinds, "DT_RESOURCE"), strict=True)
+    ]
+    attrs = {"dense_output_dim": {"i": "2"}}
+    main.append(
+        {"name": "ask", "op": OPS + "InferenceOpWithHandle", "input": [*banks, "model"], "attr": attrs}
+    )
+    floats = {"T": {"type": "DT_FLOAT"}}
+    main.append({"name": "Identity", "op": "Identity", "input": ["ask"], "attr": floats})
+    regex = {"pattern": {"s": encoded("0123done$")}, "rewrite": {"s": ""}}
+    load = {"name": "load", "op": OPS + "LoadModelFromPathWithHandle", "input": ["made", "folder"]}
+    first = [
+        {"name": "file", "op": "Const", "attr": {"dtype": {"type": "DT_STRING"}, "value": {"tensor": text}}},
+        {"name": "folder", "op": "StaticRegexReplace", "input": ["file"], "attr": regex},
+        {"name": "made", "op": OPS + "CreateModelResource", "attr": {"shared_name": {"s": encoded("f")}}},
+        load | {"attr": {"file_prefix": {"s": encoded("0123")}, "output_types": {"list": {}}}},
+        {
+            "name": "Identity",
+            "op": "Identity",
+            "input": ["made", "^load"],
+            "attr": {"T": {"type": "DT_RESOURCE"}},
+        },
+    ]
+    resource = {"dtype": "DT_RESOURCE", "tensorShape": {}, "resourceId": 1}
+    document = {
+        "format": "graph-model",
+        "modelTopology": {"node": main},
+        "modelInitializer": {"node": first},
+        "signature": {
+            "inputs": {bank: {"name": f"{bank}:0"} for bank in banks}
+            | {"model": {"name": "model:0", **resource}},
+            "outputs": {"predictions": {"name": "Identity:0", "dtype": "DT_FLOAT"}},
+        },
+        "initializerSignature": {"outputs": {"Identity:0": {"name": "Identity:0", **resource}}},
+        "weightsManifest": [],
+    }
+    (folder / "model.json").write_text(json.dumps(document))
+    with zipfile.ZipFile(folder / "assets.zip", "w") as archive:
+        for file, content in recorded(name, "files").items():
+            archive.writestr(f"./0123{file}", content.tobytes())
+    return folder
+
+
+def encoded(text):
+    return base64.b64encode(text.encode()).decode()
+
+
+OPS = "SimpleML"
+
+
+def ask_session(model):
+    banks = zip(
+        ("numerical", "boolean", "categorical", "values", "rows", "sets"), inputs("boosted"), strict=True
+    )
+    return tfport.Session(model).signature("serving_default")(**dict(banks))["predictions"]
+
+
+def test_a_forest_of_tensorflow_js_is_in_assets_zip(tmp_path):
+    model = tfport.load(tfjs_model(tmp_path, "boosted"))
+    expected = RECORDED["boosted/predictions"]
+    np.testing.assert_allclose(ask_session(model), expected, rtol=1e-6, atol=1e-7)
+    (forest,) = tfport.inspect(model).forests
+    assert (forest.prefix, forest.kind) == ("0123", "GRADIENT_BOOSTED_TREES")
+    save_model(model, tmp_path / "saved")
+    np.testing.assert_allclose(ask_session(tfport.load(tmp_path / "saved")), expected, rtol=1e-6, atol=1e-7)
+
+
+def test_a_forest_of_tensorflow_js_without_its_archive_is_a_finding(tmp_path):
+    (tfjs_model(tmp_path, "boosted") / "assets.zip").unlink()
+    (finding,) = tfport.check(tmp_path, on="tfport").findings
+    assert finding.code == "TFP027"
+    assert "0123done" in finding.message
