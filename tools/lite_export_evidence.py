@@ -12,7 +12,7 @@
 with Flex ops; LiteRT, beside tfport, runs the others.
 
 Each conversion is a process of its own, whose time and peak memory are measured. The models of the newest
-draw are in `tools/export_draw.toml`; EXPORT_DRAW_COUNT takes that many of them, from the start.
+draw are in `tools/export_draw.toml`; EXPORT_DRAW_COUNT takes that many, from the end if negative.
 docs/evidence/lite_export.json has the results of all draws.
 """
 
@@ -82,7 +82,8 @@ open(output, "wb").write(lite_bytes(translated(model, signatures)))
 
 def sample() -> list[tuple[str, str, Path]]:
     """The kind, the name and the path of the models of the newest draw that are in the cache."""
-    packages = real_models.packages(MODELS)[:COUNT]
+    chosen = slice(COUNT, None) if COUNT < 0 else slice(COUNT)
+    packages = real_models.packages(MODELS)[chosen]
     every = [(kind, package.folder / path) for package in packages for kind, path in package.models]
     return [(k, str(path.relative_to(real_models.CACHE)), path) for k, path in every if path.exists()]
 

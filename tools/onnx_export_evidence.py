@@ -6,8 +6,8 @@
     python tools/onnx_export_evidence.py page                        write docs/evidence/onnx_export.md
 
 `--newest` before the rest takes the models of tools/export_draw.toml, which no draw had before, and writes
-docs/evidence/onnx_export_newest.json; EXPORT_DRAW_COUNT takes that many of them, from the start. `--fresh`
-takes the draw before, of tools/onnx_fresh_models.toml. The page has all. `draw` lists the models.
+docs/evidence/onnx_export_newest.json; EXPORT_DRAW_COUNT takes that many, from the end if negative.
+`--fresh` takes the draw before, of tools/onnx_fresh_models.toml. The page has all. `draw` lists the models.
 
 The arguments are Pythons with TensorFlow, with tf2onnx, with onnx, ONNX Runtime and OpenVINO, and with
 onnx2torch. TensorFlow's answers are the reference; where it does not load a model, those of tfport (its host
