@@ -30,8 +30,9 @@ from tfport.startup.dataclass import replace
 SECONDS = 60.0
 """The processor time of all threads for the generated trials of a signature; further ones are skipped and
 reported. A busy machine must not make a comparison weaker."""
-COSTLY = 2.0
-"""If a call takes more processor seconds, two sizes are tried, and other values on the smaller one only."""
+COSTLY = 0.25
+"""If a call takes more processor seconds, two sizes are tried, which differ in every open size, and other
+values on the smaller one only."""
 ENOUGH = 3
 """If the original accepts this many sizes, unusual ones are not tried."""
 Tried = tuple[Trial, TrialOutcome]
@@ -104,13 +105,16 @@ class TrialPlan:
             if time.process_time() > end:
                 self.left_out.append(f"{builder.signature.name}: more sizes (out of time)")
                 break
-            if not sizes.fit(sizing):
-                continue
             if len(taken) > 1 and min(costs) > COSTLY:
                 self.left_out.append(
-                    f"{builder.signature.name}: more sizes (a call takes {min(costs):.0f} s)"
+                    f"{builder.signature.name}: more sizes (a call takes {min(costs):.1f} s)"
                 )
                 break
+            if len(taken) == 1 and min(costs) > COSTLY and sizing in sizes.usual:
+                other = replace(sizes.usual[-1], rows=sizing.rows)
+                sizing = other if sizes.fit(other) else sizing
+            if not sizes.fit(sizing):
+                continue
             if (room := room - sizes.elements(sizing)) < 0:
                 self.left_out.append(f"{builder.signature.name}: more sizes (their inputs are too large)")
                 break
