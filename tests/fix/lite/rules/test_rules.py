@@ -106,6 +106,13 @@ REPLACED = [
     case("ADD_N", X, X, X),
     sparse(),
     composite(),
+    *(
+        case(
+            "DYNAMIC_UPDATE_SLICE", numbers(2, 4, 3), numbers(2, 1, 3, seed=1), i32(0, start, 0),
+            outputs=[out("FLOAT32", shape=(2, 4, 3))],
+        )
+        for start in (2, -1, 9)
+    ),
     case("SELECT_V2", X > 0, X, const(f32(9)), outputs=[out("FLOAT32", shape=(2, 3))]),
     case(
         "BATCH_MATMUL", numbers(2, 4, 3), const(numbers(3, 5)), adj_x=False,
@@ -260,6 +267,17 @@ def assert_alike(model, rewrite):
         (case("LEAKY_RELU", X, alpha=2.0), {"LEAKY_RELU": frozenset()}, "its slope is 2.0"),
         (case("GELU", X), {"GELU": frozenset(), "DIV": frozenset()}, "it needs DIV"),
         (case("CEIL", X), {"CEIL": frozenset()}, "no rule replaces it"),
+        (
+            case(
+                "DYNAMIC_UPDATE_SLICE",
+                numbers(4, 3),
+                numbers(2, 3),
+                i32(0, 0),
+                outputs=[out("FLOAT32", shape=(4, 3))],
+            ),
+            {"DYNAMIC_UPDATE_SLICE": frozenset()},
+            "its update is not one row",
+        ),
         (
             case("STABLEHLO_COMPOSITE", X),
             {"STABLEHLO_COMPOSITE": frozenset()},

@@ -48,6 +48,29 @@ def select_of_one_shape(e: SubgraphEditor, n: LiteOperator) -> None:
     e.op("SELECT", (condition, *same), to=n.outputs[0])
 
 
+@lite_rule("DYNAMIC_UPDATE_SLICE", keeps=EXACT)
+def update_by_select(e: SubgraphEditor, n: LiteOperator) -> None:
+    """SELECT_V2 takes the update in the one row that it covers, and the old elements elsewhere."""
+    x, update, start = n.inputs
+    e.require(x, FLOAT, "INT32", "INT64", "INT8", "BOOL")
+    e.require(start, "INT32")
+    sizes, covered = e.tensor(x).dims, e.tensor(update).dims
+    axes = [axis for axis, (size, part) in enumerate(zip(sizes, covered, strict=True)) if size != part]
+    size = sizes[axes[0]] if len(axes) == 1 else None
+    if size is None or covered[axes[0]] != 1:
+        raise Refusal("its update is not one row of a known number")
+    if len(sizes) > 4:
+        raise Refusal(f"it has {len(sizes)} dimensions")
+    bounds = e.constant(axes, "int32"), e.constant([1], "int32")
+    row = e.op("SLICE", (start, *bounds), like=start, shape=(1,))
+    row = e.op("MAXIMUM", (row, e.constant([0], "int32")), like=start, shape=(1,))
+    row = e.op("MINIMUM", (row, e.constant([size - 1], "int32")), like=start, shape=(1,))
+    shape = [size if axis == axes[0] else 1 for axis in range(len(sizes))]
+    rows = e.constant(np.arange(size).reshape(shape), "int32")
+    is_row = e.op("EQUAL", (rows, row), like=rows, shape=shape, dtype="BOOL")
+    e.op("SELECT_V2", (is_row, update, x), to=n.outputs[0])
+
+
 @lite_rule("DENSIFY", keeps=EXACT)
 def dense_constant(e: SubgraphEditor, n: LiteOperator) -> None:
     """A sparse constant is stored with its zeros."""
