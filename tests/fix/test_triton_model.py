@@ -11,11 +11,13 @@ from tests.recorded_models import graph, load
 
 import tfport
 from tfport.errors import CannotRun, Error
+from tfport.fix.export import saved_with
 from tfport.fix.options import FixOptions, SignatureChanges
 from tfport.fix.triton_model import write_triton_model
 from tfport.formats.files import MemoryFiles
 from tfport.formats.graph_def.signature import GRAPH_DEF
 from tfport.formats.proto import saved_model_pb2 as pb
+from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.graph.model import Model
 from tfport.runtime.custom.registry import PROCESS_WIDE
 
@@ -159,3 +161,21 @@ def test_an_existing_folder_is_not_overwritten(tmp_path):
     (tmp_path / "m").mkdir()
     with pytest.raises(Error, match="already exists"):
         written(load("half_plus_two"), tmp_path)
+
+
+def test_a_model_that_refuses_all_generated_inputs_is_written(tmp_path):
+    """Its largest sizes have more numbers than tfport generates."""
+    text = """
+        x = Placeholder() {dtype=int64, shape=[-1,-1]}
+        unfed = Placeholder() {dtype=int64, shape=[]}
+        y = AddV2(x, unfed) {T=int64}
+    """
+    model = saved_with(model_of(text), FixOptions(feeds=("x:0",), fetches=("y:0",)))
+    result, _ = written(model, tmp_path)
+    assert result.backend in ("onnxruntime", "python")
+
+
+def test_a_model_without_signatures_is_refused(tmp_path):
+    with pytest.raises(Error, match="the model has no signatures; name the tensors"):
+        meta = pb.MetaGraphDef()
+        written(Model("m", SAVED_MODEL, MemoryFiles("m", {}), graph("x = NoOp()"), meta), tmp_path)

@@ -1,11 +1,11 @@
 """Export models as TensorFlow.js models, run each in the real TensorFlow.js, and compare with the original.
 
-    python tools/tfjs/proof.py [--official PYTHON] [--backends LIST] [--records FILE] MODEL…
+    python tools/tfjs/proof.py [--official PYTHON] [--backends LIST] [--seconds N] [--records FILE] MODEL…
 
 Each model is exported by the command line, in a process of its own. A written model runs with ten generated
 inputs in Node (4.22.0 on cpu and wasm, 3.21.0 on wasm or cpu) and in Chromium (4.22.0 on webgl), where
 `check` says that it runs, and its answers are compared with those of the original in tfport. A backend has
-15 seconds: slow ones get fewer inputs, and the record says how many. `--official` names a Python with the
+N seconds, or 15: slow ones get fewer inputs, which the record says. `--official` names a Python with the
 official `tensorflowjs` converter, whose files run in the same way, on one backend. A run adds to the record
 of a model what it measured, so that `--backends webgl` can come later.
 The outcomes are kept in a file, by model: written, refused with the reason, or wrong.
@@ -43,7 +43,6 @@ HERE = Path(__file__)
 NEWEST, OLDER = "4.22.0", "3.21.0"
 MOST_SECONDS = 300
 """Of a conversion."""
-MOST_SECONDS_OF_BACKEND = 15
 MOST_SECONDS_OF_MODEL = 1200
 MOST_TRIALS = 10
 BACKENDS = ("wasm", "cpu", "older", "webgl")
@@ -105,6 +104,7 @@ def answered(
     known: list[Call],
     compared: ComparedCalls,
     *,
+    seconds: float,
     layers: bool = False,
 ) -> str:
     """What became of a model in a runtime: same, wrong or failed."""
@@ -112,7 +112,7 @@ def answered(
     names = [name for name in known[0][1] if name in written.outputs] or list(written.outputs)
     try:
         for trial, expected in known:
-            if done and time.monotonic() - start > MOST_SECONDS_OF_BACKEND:
+            if done and time.monotonic() - start > seconds:
                 break
             feeds = {
                 written.inputs[k].tensors[0].partition(":")[0]: v
@@ -164,7 +164,7 @@ def exported(source: str, kind: str, out: Path) -> tuple[int, dict[str, Any]]:
     return code, {**costs, **({"outcome": WRITTEN} if code == 0 else refused)}
 
 
-def one(source: str, official: str | None, asked: Sequence[str]) -> Iterator[dict[str, Any]]:
+def one(source: str, official: str | None, asked: Sequence[str], seconds: float) -> Iterator[dict[str, Any]]:
     """The record of a model, more complete each time."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -183,22 +183,22 @@ def one(source: str, official: str | None, asked: Sequence[str]) -> Iterator[dic
             yield record
             if converted["outcome"] == WRITTEN:
                 theirs = tfport.load(folder / "official")
-                converted["answers"] = by_first_backend(folder, "official", theirs, model, signature, known)
+                converted["answers"] = by_first_backend(folder, theirs, model, signature, known, seconds)
         if source.endswith((".h5", ".keras")):
-            record["layers"] = as_layers(source, folder / "layers", model, signature)
+            record["layers"] = as_layers(source, folder / "layers", model, signature, seconds)
         for version, backend in backends(copy, asked) if known else ():
             browser = backend == "webgl"
             runtime = ChromiumPage(version, backend, folder) if browser else NodeProcess(version, backend)
             (ours,) = copy.signatures.values()
             compared = ComparedCalls(model, signature)
             record[f"{version} {backend}"] = answered(
-                runtime, folder / "model/model.json", ours, known, compared
+                runtime, folder / "model/model.json", ours, known, compared, seconds=seconds
             )
             yield record
         yield record
 
 
-def as_layers(source: str, out: Path, model: Model, signature: str) -> dict[str, Any]:
+def as_layers(source: str, out: Path, model: Model, signature: str, seconds: float) -> dict[str, Any]:
     """The outcome of a Keras file as a layers model."""
     code, record = exported(source, "tfjs-layers", out)
     if code == 0:
@@ -206,7 +206,9 @@ def as_layers(source: str, out: Path, model: Model, signature: str) -> dict[str,
         node = NodeProcess(NEWEST)
         described = model.signatures[signature]
         compared = ComparedCalls(model, signature)
-        record[NEWEST] = answered(node, out / "model.json", described, known, compared, layers=True)
+        record[NEWEST] = answered(
+            node, out / "model.json", described, known, compared, seconds=seconds, layers=True
+        )
     return record
 
 
@@ -229,7 +231,7 @@ def by_official(python: str, source: str, model: Model, signature: str, out: Pat
 
 
 def by_first_backend(
-    folder: Path, name: str, written: Model, source: Model, signature: str, known: list[Call]
+    folder: Path, written: Model, source: Model, signature: str, known: list[Call], seconds: float
 ) -> str:
     """What became of a file of the official converter, on wasm where it runs."""
     (theirs,) = written.signatures.values()
@@ -240,7 +242,8 @@ def by_first_backend(
     if not known or backend == "webgl":
         return "not compared"
     compared = ComparedCalls(source, signature)
-    said = answered(NodeProcess(version, backend), folder / name / "model.json", theirs, known, compared)
+    file, node = folder / "official/model.json", NodeProcess(version, backend)
+    said = answered(node, file, theirs, known, compared, seconds=seconds)
     return f"{version} {backend}: {said}"
 
 
@@ -258,16 +261,18 @@ def main() -> None:
     parser.add_argument("models", nargs="+")
     parser.add_argument("--official")
     parser.add_argument("--backends", default=",".join(BACKENDS))
+    parser.add_argument("--seconds", type=float, default=15)
     parser.add_argument("--records", type=Path, default=Path("tfjs.json"))
     parser.add_argument("--one", action="store_true", help="print the record of one model")
     args = parser.parse_args()
     if args.one:
-        for record in one(args.models[0], args.official, args.backends.split(",")):
+        for record in one(args.models[0], args.official, args.backends.split(","), args.seconds):
             print(json.dumps(record), flush=True)
         return
     records = json.loads(args.records.read_text()) if args.records.exists() else {}
     for model in args.models:
         command = [sys.executable, str(HERE), "--one", model, "--backends", args.backends]
+        command += ["--seconds", str(args.seconds)]
         command += ["--official", args.official] if args.official else []
         code, text, _ = measured(command, MOST_SECONDS_OF_MODEL)
         found = [json.loads(line) for line in text.splitlines() if line.startswith('{"')]

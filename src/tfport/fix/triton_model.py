@@ -95,8 +95,10 @@ def write_triton_model(
 
 
 def _signature(model: Model) -> Signature:
+    if not model.signatures:
+        raise Error(f"{model.where}: the model has no signatures; name the tensors to export with --fetch")
     if len(model.signatures) != 1 and "serving_default" not in model.signatures:
-        known = ", ".join(model.signatures) or "none"
+        known = ", ".join(model.signatures)
         raise Error(
             f"{model.where}: a model of Triton has one signature; choose it with --signature: {known}"
         )
@@ -117,10 +119,10 @@ def _trial(model: Model, session: Session, signature: Signature) -> tuple[dict[s
     builder = TrialBuilder(model, signature)
     usual, unusual = builder.sizings()
     for sizing in (Sizing(EXAMPLES, OTHER_SIZE), *usual, *unusual):
-        inputs = builder.trial(sizing, ORDINARY).inputs
         try:
+            inputs = builder.trial(sizing, ORDINARY).inputs
             return inputs, session.signature(signature.name)(**inputs)
-        except Error:
+        except Error:  # of the model, or of sizes with too many elements
             continue
     return {}, {}
 
