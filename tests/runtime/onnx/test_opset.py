@@ -7,7 +7,7 @@ from tests.recorded_models import load
 
 import tfport
 from tfport.formats.proto import onnx_pb2 as pb
-from tfport.graph.dtypes import BOOL, FLOAT32, INT64
+from tfport.graph.dtypes import BOOL, FLOAT32, INT64, DType
 from tfport.runtime.export import OnnxOptions, export_signature
 from tfport.runtime.onnx.builder import OPSET, Builder
 from tfport.runtime.onnx.file import newest_opset
@@ -39,6 +39,10 @@ def gathered(b, x):
     index = b.const([0, 1, 0], INT64)
     at = b.BitwiseAnd(b.Add(index, b.Shape(b.squeeze(x))), b.const(np.iinfo(np.int64).max, INT64))
     return b.Cast(at, to=7)
+
+
+def masked(dtype):
+    return lambda b, x: b.BitwiseAnd(b.cast(x, dtype), b.const(np.iinfo(dtype.numpy).max, dtype))
 
 
 ONE_NODE = {
@@ -75,6 +79,21 @@ def test_a_node_computes_the_same_in_every_opset(build):
             answers(nodes_at(b.added, opset), x, outputs, opset), expected, strict=True
         ):
             np.testing.assert_allclose(actual, wanted, rtol=2e-6, atol=2e-6)
+
+
+@pytest.mark.parametrize(
+    ("build", "expected"),
+    [
+        (lambda b, x: b.Reshape(x, b.ints(3, -1), allowzero=1), [("Reshape", {})]),
+        (lambda b, x: b.Reshape(x, b.ints(0, 3), allowzero=1), [("Reshape", {"allowzero": 1})]),
+        (masked(INT64), [("Cast", {"to": 7}), ("Less", {}), ("Sub", {}), ("Where", {})]),
+        (masked(DType.parse("int16")), [("Cast", {"to": 5}), ("BitwiseAnd", {})]),  # ONNX Runtime has no such Less
+    ],
+)
+def test_what_few_readers_know_is_said_otherwise_in_every_opset(build, expected):
+    x, b = Operand(FLOAT32, X.shape), Builder("node")
+    build(b, x)
+    assert [(node.op, dict(node.attrs)) for node in nodes_at(b.added, OPSET)] == expected
 
 
 @pytest.mark.parametrize("name", ["keras_functional", "keras_lstm", "functional_loops", "tensor_lists"])

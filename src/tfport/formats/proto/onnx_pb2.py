@@ -14,7 +14,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1ftfport/formats/proto/onnx.proto\x12\x0btfport.onnx\"\xed\x01\n\nModelProto\x12\x12\n\nir_version\x18\x01 \x01(\x03\x12\x15\n\rproducer_name\x18\x02 \x01(\t\x12\x18\n\x10producer_version\x18\x03 \x01(\t\x12&\n\x05graph\x18\x07 \x01(\x0b\x32\x17.tfport.onnx.GraphProto\x12\x35\n\x0copset_import\x18\x08 \x03(\x0b\x32\x1f.tfport.onnx.OperatorSetIdProto\x12;\n\x0emetadata_props\x18\x0e \x03(\x0b\x32#.tfport.onnx.StringStringEntryProto\"5\n\x12OperatorSetIdProto\x12\x0e\n\x06\x64omain\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\x03\"4\n\x16StringStringEntryProto\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t\"\xc8\x01\n\nGraphProto\x12$\n\x04node\x18\x01 \x03(\x0b\x32\x16.tfport.onnx.NodeProto\x12\x0c\n\x04name\x18\x02 \x01(\t\x12-\n\x0binitializer\x18\x05 \x03(\x0b\x32\x18.tfport.onnx.TensorProto\x12*\n\x05input\x18\x0b \x03(\x0b\x32\x1b.tfport.onnx.ValueInfoProto\x12+\n\x06output\x18\x0c \x03(\x0b\x32\x1b.tfport.onnx.ValueInfoProto\"\x89\x01\n\tNodeProto\x12\r\n\x05input\x18\x01 \x03(\t\x12\x0e\n\x06output\x18\x02 \x03(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\x0f\n\x07op_type\x18\x04 \x01(\t\x12.\n\tattribute\x18\x05 \x03(\x0b\x32\x1b.tfport.onnx.AttributeProto\x12\x0e\n\x06\x64omain\x18\x07 \x01(\t\"\xea\x02\n\x0e\x41ttributeProto\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\t\n\x01\x66\x18\x02 \x01(\x02\x12\t\n\x01i\x18\x03 \x01(\x03\x12\t\n\x01s\x18\x04 \x01(\x0c\x12#\n\x01t\x18\x05 \x01(\x0b\x32\x18.tfport.onnx.TensorProto\x12\"\n\x01g\x18\x06 \x01(\x0b\x32\x17.tfport.onnx.GraphProto\x12\x0e\n\x06\x66loats\x18\x07 \x03(\x02\x12\x0c\n\x04ints\x18\x08 \x03(\x03\x12\x0f\n\x07strings\x18\t \x03(\x0c\x12\x37\n\x04type\x18\x14 \x01(\x0e\x32).tfport.onnx.AttributeProto.AttributeType\"x\n\rAttributeType\x12\r\n\tUNDEFINED\x10\x00\x12\t\n\x05\x46LOAT\x10\x01\x12\x07\n\x03INT\x10\x02\x12\n\n\x06STRING\x10\x03\x12\n\n\x06TENSOR\x10\x04\x12\t\n\x05GRAPH\x10\x05\x12\n\n\x06\x46LOATS\x10\x06\x12\x08\n\x04INTS\x10\x07\x12\x0b\n\x07STRINGS\x10\x08\"D\n\x0eValueInfoProto\x12\x0c\n\x04name\x18\x01 \x01(\t\x12$\n\x04type\x18\x02 \x01(\x0b\x32\x16.tfport.onnx.TypeProto\"\x88\x02\n\x0bTensorProto\x12\x0c\n\x04\x64ims\x18\x01 \x03(\x03\x12\x11\n\tdata_type\x18\x02 \x01(\x05\x12\x13\n\x0bstring_data\x18\x06 \x03(\x0c\x12\x0c\n\x04name\x18\x08 \x01(\t\x12\x10\n\x08raw_data\x18\t \x01(\x0c\x12:\n\rexternal_data\x18\r \x03(\x0b\x32#.tfport.onnx.StringStringEntryProto\x12<\n\rdata_location\x18\x0e \x01(\x0e\x32%.tfport.onnx.TensorProto.DataLocation\")\n\x0c\x44\x61taLocation\x12\x0b\n\x07\x44\x45\x46\x41ULT\x10\x00\x12\x0c\n\x08\x45XTERNAL\x10\x01\"\x88\x01\n\x10TensorShapeProto\x12\x34\n\x03\x64im\x18\x01 \x03(\x0b\x32\'.tfport.onnx.TensorShapeProto.Dimension\x1a>\n\tDimension\x12\x13\n\tdim_value\x18\x01 \x01(\x03H\x00\x12\x13\n\tdim_param\x18\x02 \x01(\tH\x00\x42\x07\n\x05value\"\xf7\x02\n\tTypeProto\x12\x34\n\x0btensor_type\x18\x01 \x01(\x0b\x32\x1d.tfport.onnx.TypeProto.TensorH\x00\x12\x38\n\rsequence_type\x18\x04 \x01(\x0b\x32\x1f.tfport.onnx.TypeProto.SequenceH\x00\x12\x38\n\roptional_type\x18\t \x01(\x0b\x32\x1f.tfport.onnx.TypeProto.OptionalH\x00\x1aI\n\x06Tensor\x12\x11\n\telem_type\x18\x01 \x01(\x05\x12,\n\x05shape\x18\x02 \x01(\x0b\x32\x1d.tfport.onnx.TensorShapeProto\x1a\x35\n\x08Optional\x12)\n\telem_type\x18\x01 \x01(\x0b\x32\x16.tfport.onnx.TypeProto\x1a\x35\n\x08Sequence\x12)\n\telem_type\x18\x01 \x01(\x0b\x32\x16.tfport.onnx.TypeProtoB\x07\n\x05valueb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1ftfport/formats/proto/onnx.proto\x12\x0btfport.onnx\"\xed\x01\n\nModelProto\x12\x12\n\nir_version\x18\x01 \x01(\x03\x12\x15\n\rproducer_name\x18\x02 \x01(\t\x12\x18\n\x10producer_version\x18\x03 \x01(\t\x12&\n\x05graph\x18\x07 \x01(\x0b\x32\x17.tfport.onnx.GraphProto\x12\x35\n\x0copset_import\x18\x08 \x03(\x0b\x32\x1f.tfport.onnx.OperatorSetIdProto\x12;\n\x0emetadata_props\x18\x0e \x03(\x0b\x32#.tfport.onnx.StringStringEntryProto\"5\n\x12OperatorSetIdProto\x12\x0e\n\x06\x64omain\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\x03\"4\n\x16StringStringEntryProto\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t\"\xc8\x01\n\nGraphProto\x12$\n\x04node\x18\x01 \x03(\x0b\x32\x16.tfport.onnx.NodeProto\x12\x0c\n\x04name\x18\x02 \x01(\t\x12-\n\x0binitializer\x18\x05 \x03(\x0b\x32\x18.tfport.onnx.TensorProto\x12*\n\x05input\x18\x0b \x03(\x0b\x32\x1b.tfport.onnx.ValueInfoProto\x12+\n\x06output\x18\x0c \x03(\x0b\x32\x1b.tfport.onnx.ValueInfoProto\"\x89\x01\n\tNodeProto\x12\r\n\x05input\x18\x01 \x03(\t\x12\x0e\n\x06output\x18\x02 \x03(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\x0f\n\x07op_type\x18\x04 \x01(\t\x12.\n\tattribute\x18\x05 \x03(\x0b\x32\x1b.tfport.onnx.AttributeProto\x12\x0e\n\x06\x64omain\x18\x07 \x01(\t\"\x8b\x03\n\x0e\x41ttributeProto\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x01\x66\x18\x02 \x01(\x02H\x00\x88\x01\x01\x12\x0e\n\x01i\x18\x03 \x01(\x03H\x01\x88\x01\x01\x12\x0e\n\x01s\x18\x04 \x01(\x0cH\x02\x88\x01\x01\x12#\n\x01t\x18\x05 \x01(\x0b\x32\x18.tfport.onnx.TensorProto\x12\"\n\x01g\x18\x06 \x01(\x0b\x32\x17.tfport.onnx.GraphProto\x12\x0e\n\x06\x66loats\x18\x07 \x03(\x02\x12\x0c\n\x04ints\x18\x08 \x03(\x03\x12\x0f\n\x07strings\x18\t \x03(\x0c\x12\x37\n\x04type\x18\x14 \x01(\x0e\x32).tfport.onnx.AttributeProto.AttributeType\"x\n\rAttributeType\x12\r\n\tUNDEFINED\x10\x00\x12\t\n\x05\x46LOAT\x10\x01\x12\x07\n\x03INT\x10\x02\x12\n\n\x06STRING\x10\x03\x12\n\n\x06TENSOR\x10\x04\x12\t\n\x05GRAPH\x10\x05\x12\n\n\x06\x46LOATS\x10\x06\x12\x08\n\x04INTS\x10\x07\x12\x0b\n\x07STRINGS\x10\x08\x42\x04\n\x02_fB\x04\n\x02_iB\x04\n\x02_s\"D\n\x0eValueInfoProto\x12\x0c\n\x04name\x18\x01 \x01(\t\x12$\n\x04type\x18\x02 \x01(\x0b\x32\x16.tfport.onnx.TypeProto\"\x88\x02\n\x0bTensorProto\x12\x0c\n\x04\x64ims\x18\x01 \x03(\x03\x12\x11\n\tdata_type\x18\x02 \x01(\x05\x12\x13\n\x0bstring_data\x18\x06 \x03(\x0c\x12\x0c\n\x04name\x18\x08 \x01(\t\x12\x10\n\x08raw_data\x18\t \x01(\x0c\x12:\n\rexternal_data\x18\r \x03(\x0b\x32#.tfport.onnx.StringStringEntryProto\x12<\n\rdata_location\x18\x0e \x01(\x0e\x32%.tfport.onnx.TensorProto.DataLocation\")\n\x0c\x44\x61taLocation\x12\x0b\n\x07\x44\x45\x46\x41ULT\x10\x00\x12\x0c\n\x08\x45XTERNAL\x10\x01\"\x88\x01\n\x10TensorShapeProto\x12\x34\n\x03\x64im\x18\x01 \x03(\x0b\x32\'.tfport.onnx.TensorShapeProto.Dimension\x1a>\n\tDimension\x12\x13\n\tdim_value\x18\x01 \x01(\x03H\x00\x12\x13\n\tdim_param\x18\x02 \x01(\tH\x00\x42\x07\n\x05value\"\xf7\x02\n\tTypeProto\x12\x34\n\x0btensor_type\x18\x01 \x01(\x0b\x32\x1d.tfport.onnx.TypeProto.TensorH\x00\x12\x38\n\rsequence_type\x18\x04 \x01(\x0b\x32\x1f.tfport.onnx.TypeProto.SequenceH\x00\x12\x38\n\roptional_type\x18\t \x01(\x0b\x32\x1f.tfport.onnx.TypeProto.OptionalH\x00\x1aI\n\x06Tensor\x12\x11\n\telem_type\x18\x01 \x01(\x05\x12,\n\x05shape\x18\x02 \x01(\x0b\x32\x1d.tfport.onnx.TensorShapeProto\x1a\x35\n\x08Optional\x12)\n\telem_type\x18\x01 \x01(\x0b\x32\x16.tfport.onnx.TypeProto\x1a\x35\n\x08Sequence\x12)\n\telem_type\x18\x01 \x01(\x0b\x32\x16.tfport.onnx.TypeProtoB\x07\n\x05valueb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -32,25 +32,25 @@ if _descriptor._USE_C_DESCRIPTORS == False:
   _globals['_NODEPROTO']._serialized_start=601
   _globals['_NODEPROTO']._serialized_end=738
   _globals['_ATTRIBUTEPROTO']._serialized_start=741
-  _globals['_ATTRIBUTEPROTO']._serialized_end=1103
-  _globals['_ATTRIBUTEPROTO_ATTRIBUTETYPE']._serialized_start=983
-  _globals['_ATTRIBUTEPROTO_ATTRIBUTETYPE']._serialized_end=1103
-  _globals['_VALUEINFOPROTO']._serialized_start=1105
-  _globals['_VALUEINFOPROTO']._serialized_end=1173
-  _globals['_TENSORPROTO']._serialized_start=1176
-  _globals['_TENSORPROTO']._serialized_end=1440
-  _globals['_TENSORPROTO_DATALOCATION']._serialized_start=1399
-  _globals['_TENSORPROTO_DATALOCATION']._serialized_end=1440
-  _globals['_TENSORSHAPEPROTO']._serialized_start=1443
-  _globals['_TENSORSHAPEPROTO']._serialized_end=1579
-  _globals['_TENSORSHAPEPROTO_DIMENSION']._serialized_start=1517
-  _globals['_TENSORSHAPEPROTO_DIMENSION']._serialized_end=1579
-  _globals['_TYPEPROTO']._serialized_start=1582
-  _globals['_TYPEPROTO']._serialized_end=1957
-  _globals['_TYPEPROTO_TENSOR']._serialized_start=1765
-  _globals['_TYPEPROTO_TENSOR']._serialized_end=1838
-  _globals['_TYPEPROTO_OPTIONAL']._serialized_start=1840
-  _globals['_TYPEPROTO_OPTIONAL']._serialized_end=1893
-  _globals['_TYPEPROTO_SEQUENCE']._serialized_start=1895
-  _globals['_TYPEPROTO_SEQUENCE']._serialized_end=1948
+  _globals['_ATTRIBUTEPROTO']._serialized_end=1136
+  _globals['_ATTRIBUTEPROTO_ATTRIBUTETYPE']._serialized_start=998
+  _globals['_ATTRIBUTEPROTO_ATTRIBUTETYPE']._serialized_end=1118
+  _globals['_VALUEINFOPROTO']._serialized_start=1138
+  _globals['_VALUEINFOPROTO']._serialized_end=1206
+  _globals['_TENSORPROTO']._serialized_start=1209
+  _globals['_TENSORPROTO']._serialized_end=1473
+  _globals['_TENSORPROTO_DATALOCATION']._serialized_start=1432
+  _globals['_TENSORPROTO_DATALOCATION']._serialized_end=1473
+  _globals['_TENSORSHAPEPROTO']._serialized_start=1476
+  _globals['_TENSORSHAPEPROTO']._serialized_end=1612
+  _globals['_TENSORSHAPEPROTO_DIMENSION']._serialized_start=1550
+  _globals['_TENSORSHAPEPROTO_DIMENSION']._serialized_end=1612
+  _globals['_TYPEPROTO']._serialized_start=1615
+  _globals['_TYPEPROTO']._serialized_end=1990
+  _globals['_TYPEPROTO_TENSOR']._serialized_start=1798
+  _globals['_TYPEPROTO_TENSOR']._serialized_end=1871
+  _globals['_TYPEPROTO_OPTIONAL']._serialized_start=1873
+  _globals['_TYPEPROTO_OPTIONAL']._serialized_end=1926
+  _globals['_TYPEPROTO_SEQUENCE']._serialized_start=1928
+  _globals['_TYPEPROTO_SEQUENCE']._serialized_end=1981
 # @@protoc_insertion_point(module_scope)

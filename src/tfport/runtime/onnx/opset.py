@@ -2,7 +2,8 @@
 
 `nodes_at(nodes, opset)` rewrites what an older version says differently (axes that became an input, the
 sizes of some axes) and composes what it lacks; a CannotRun names each node that cannot be said, with the
-opset that it needs. Newer versions only add types, attributes and ops. `opsets.json` has what each version
+opset that it needs. Newer versions only add types, attributes and ops. In every version, what other readers
+of files lack is said with what they have, if that is the same (`_PLAIN`). `opsets.json` has what each version
 takes, recorded from the `onnx` package (tools/onnx_opsets.py).
 """
 
@@ -18,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from tfport.errors import CannotRun, Error
-from tfport.graph.dtypes import BOOL, INT64
+from tfport.graph.dtypes import BOOL, INT32, INT64
 from tfport.runtime.onnx.builder import OPSET, Builder
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode, Program, Step
@@ -107,6 +108,10 @@ def _converted(nodes: Iterable[OnnxNode], opset: int, problems: dict[str, None])
     converted: list[OnnxNode] = []
     for node in nodes:
         node = _with_bodies(node, opset, problems)
+        plain = None if node.domain else _PLAIN.get(node.op)
+        if plain is not None and (composed := _composed(node, plain, opset)):
+            converted += composed
+            continue
         if node.domain or _takes(node, opset):
             converted.append(node)
             continue
@@ -194,15 +199,20 @@ def _rewritten(node: OnnxNode, opset: int) -> list[OnnxNode]:
     """The nodes that compute a node in an older opset; the node itself if there are none."""
     plain = _without_defaults(node)
     rewrite = _axes_as_attribute if node.op in REDUCTIONS else _REWRITES.get(node.op)
-    if rewrite is None or opset >= OPSET:
-        return [plain] if plain is not node and _takes(plain, opset) else [node]
+    if rewrite is not None and opset < OPSET and (composed := _composed(plain, rewrite, opset)):
+        return composed
+    return [plain] if plain is not node and _takes(plain, opset) else [node]
+
+
+def _composed(node: OnnxNode, rewrite: Rewrite, opset: int) -> list[OnnxNode]:
+    """The nodes of a rewrite; none if it has none, or some that the opset lacks."""
     builder = Builder(_label(node))
-    result = rewrite(builder, plain)
+    result = rewrite(builder, node)
     if result is None or not builder.added:
-        return [plain] if plain is not node and _takes(plain, opset) else [node]
+        return []
     last = builder.added[-1]
     added = [*builder.added[:-1], OnnxNode(last.op, last.inputs, node.outputs, last.attrs)]
-    return added if all(_takes(other, opset) for other in added) else [node]
+    return added if all(_takes(other, opset) for other in added) else []
 
 
 def _takes(node: OnnxNode, opset: int) -> bool:
@@ -249,6 +259,12 @@ def _reshaped(b: Builder, node: OnnxNode) -> Operand | None:
     if sizes.array is not None and 0 in sizes.array:
         return None
     return b.Reshape(data, sizes)
+
+
+def _reshaped_to_known_sizes(b: Builder, node: OnnxNode) -> Operand | None:
+    """Sizes of which none is 0 mean the same without `allowzero`, which few readers know."""
+    known = node.inputs[1] is not None and node.inputs[1].array is not None
+    return _reshaped(b, node) if known and node.attrs.get("allowzero") else None
 
 
 def _part_of_shape(b: Builder, node: OnnxNode) -> Operand | None:
@@ -345,13 +361,14 @@ def _without_sign_bit(b: Builder, node: OnnxNode) -> Operand | None:
     assert x is not None
     assert mask is not None
     limits = np.iinfo(x.dtype.numpy)
-    if mask.array is None or not (mask.array == limits.max).all():
+    if x.dtype not in (INT32, INT64) or mask.array is None or not (mask.array == limits.max).all():
         return None
     return b.Where(b.Less(x, b.const(0, x.dtype)), b.Sub(x, b.const(limits.min, x.dtype)), x)
 
 
+_PLAIN: dict[str, Rewrite] = {"BitwiseAnd": _without_sign_bit, "Reshape": _reshaped_to_known_sizes}
+"""What is said with nodes that more readers know, in every opset."""
 _REWRITES: dict[str, Rewrite] = {
-    "BitwiseAnd": _without_sign_bit,
     "DFT": _transform,
     "Gelu": _gelu,
     "HardSwish": _hard_swish,

@@ -41,7 +41,7 @@ def island_model(
     graph = IslandGraph(nodes, outputs, PassTarget(nodes=forms))
     _finish(graph)
     return onnx_model(
-        graph.nodes if opset == OPSET else _at(graph.nodes, opset),
+        _at(graph.nodes, opset) if exported else graph.nodes,
         inputs,
         outputs,
         names=names,
@@ -74,6 +74,6 @@ def _finished(attribute: Any, around: IslandGraph) -> Any:
 
 
 def _at(nodes: Sequence[OnnxNode], opset: int) -> Sequence[OnnxNode]:
-    from tfport.runtime.onnx.opset import nodes_at  # only exported files have another opset
+    from tfport.runtime.onnx.opset import nodes_at  # only exported files need it
 
     return nodes_at(nodes, opset)
