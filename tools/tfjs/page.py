@@ -55,13 +55,13 @@ memory (geometric means).
 """
 
 
-def sample_section(document: dict[str, Any]) -> str:
+def sample_section(document: dict[str, Any], head: str) -> str:
     records = document["models"]
     written = [r for r in records.values() if r["outcome"] == "written"]
     wrong = [r for r in written if any(not v.startswith("same") for k, v in r.items() if k[0].isdigit())]
     both = [r for r in records.values() if r.get("official")]
     pairs = [r for r in both if r["outcome"] == r["official"]["outcome"] == "written"]
-    head = SAMPLE_HEAD.format(
+    head = head.format(
         count=len(records),
         written=len(written),
         refused=sum(r["outcome"] == "refused" for r in records.values()),
@@ -88,6 +88,23 @@ def sample_row(model: str, record: dict[str, Any]) -> str:
     return "| " + " | ".join(map(cell, cells)) + " |"
 
 
+LAST = EVIDENCE / "tfjs_last.json"
+LAST_HEAD = """
+## The newest draw
+
+The last 58 files of `tools/export_draw.toml`, in its order, before any of them was looked at; {count} were tried. Each got
+up to ten generated inputs on Node (4.22.0 on cpu and wasm, 3.21.0) and Chromium (webgl), fewer on slow backends (3
+seconds each). *Official* is tensorflowjs 4.22.0 with TensorFlow 2.15.1 for SavedModels, Keras files and frozen graphs;
+`-` where it was not asked.
+
+tfport wrote {written} and refused {refused} with a reason. Of those it wrote, {wrong} failed or gave different answers for some
+input or on some backend; the notes say why. Of the {both} that the official converter was given, it writes {theirs} and
+tfport {ours}. For the {pairs} that both write, the official converter uses {cpu:.1f} times the CPU seconds and {mb:.1f} times the
+memory (geometric means).
+
+| model | first run | CPU s | MB | in TensorFlow.js, or why not | official | CPU s | MB | its answers |
+|---|---|---|---|---|---|---|---|---|
+"""
 FRESH = EVIDENCE / "tfjs_fresh.json"
 FRESH_HEAD = """
 ## Packages that no list here named
@@ -105,12 +122,12 @@ backend; it refused {refused}, and {crashed} ended in a traceback.
 
 NEWEST = EVIDENCE / "tfjs_newest.json"
 NEWEST_HEAD = """
-## The newest draw
+## An earlier draw
 
 The readable models of `tools/export_draw.toml` ({count}), of which none was looked at before it was drawn. Each got up to ten
-generated inputs on Node (4.22.0 on cpu and wasm, 3.21.0) and Chromium (webgl), fewer on slow backends. In the first run,
-tfport wrote {written}, {right} of them with the same answers on every backend; it refused {refused}, and {crashed} ended in a traceback.
-*Now* is the run after corrections, if there was one.
+generated inputs on Node (4.22.0 on cpu and wasm, 3.21.0) and Chromium (webgl), fewer on slow backends; six ran only on
+wasm and webgl, as their rows say. In the first run, tfport wrote {written}, {right} of them with the same answers on every
+backend that ran them; it refused {refused}, and {crashed} ended in a traceback. *Now* is the run after corrections, if there was one.
 
 | model | first | now |
 |---|---|---|
@@ -245,9 +262,11 @@ def main(*paths: str) -> None:
     table += [row(model, record) for model, record in records.items()]
     text = HEAD + counts(records) + "\n".join(table) + "\n"
     if SAMPLE.exists():
-        text += sample_section(json.loads(SAMPLE.read_text()))
+        text += sample_section(json.loads(SAMPLE.read_text()), SAMPLE_HEAD)
     if FRESH.exists():
         text += fresh_section(json.loads(FRESH.read_text()), FRESH_HEAD)
+    if LAST.exists():
+        text += sample_section(json.loads(LAST.read_text()), LAST_HEAD)
     if NEWEST.exists():
         text += fresh_section(json.loads(NEWEST.read_text()), NEWEST_HEAD)
     if DRAW.exists():

@@ -92,14 +92,19 @@ class SubgraphEditor:
         buffer = len(self.file.buffers) - 1
         return self._add(LiteTensor("", TYPES[dtype], array.shape, buffer, quantization, has_rank=True))
 
-    def new(self, like: int, shape: Sequence[int] | None = None, dtype: str = "") -> int:
-        """Add a tensor with the type and quantization of another, or of another type; returns its index."""
+    def new(self, like: int, shape: Sequence[int | None] | None = None, dtype: str = "") -> int:
+        """Add a tensor with the type and quantization of another, or of another type; returns its index.
+
+        None is a size that is not known.
+        """
         old = self.graph.tensors[like]
         tensor = replace(old, buffer=0, is_variable=False, sparsity=None)
         if dtype:
             tensor = replace(tensor, type=dtype, quantization=None)
         if shape is not None:
-            tensor = replace(tensor, shape=tuple(shape), shape_signature=())
+            stated = tuple(-1 if size is None else size for size in shape) if None in shape else ()
+            sizes = tuple(1 if size is None else size for size in shape)
+            tensor = replace(tensor, shape=sizes, shape_signature=stated)
         return self._add(tensor)
 
     def _add(self, tensor: LiteTensor) -> int:
@@ -114,7 +119,7 @@ class SubgraphEditor:
         *,
         to: int | None = None,
         like: int | None = None,
-        shape: Sequence[int] | None = None,
+        shape: Sequence[int | None] | None = None,
         dtype: str = "",
         **options: Any,
     ) -> int:

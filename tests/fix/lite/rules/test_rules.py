@@ -113,6 +113,17 @@ REPLACED = [
         )
         for start in (2, -1, 9)
     ),
+    graph_case(
+        "DYNAMIC_UPDATE_SLICE",
+        lite_file(
+            graph(
+                "x update start -> y", op("DYNAMIC_UPDATE_SLICE", "x update start", "y"),
+                x="FLOAT32 ? 3", update="FLOAT32 1 3", start="INT32 2", y="FLOAT32 ? 3",
+            )
+        ),
+        numbers(4, 3), numbers(1, 3, seed=1), i32(2, 0),
+    ),
+    case("DYNAMIC_UPDATE_SLICE", X, X + 1, i32(0, 0), outputs=[out("FLOAT32", shape=(2, 3))]),
     case("SELECT_V2", X > 0, X, const(f32(9)), outputs=[out("FLOAT32", shape=(2, 3))]),
     case(
         "BATCH_MATMUL", numbers(2, 4, 3), const(numbers(3, 5)), adj_x=False,

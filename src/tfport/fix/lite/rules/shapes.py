@@ -56,18 +56,32 @@ def update_by_select(e: SubgraphEditor, n: LiteOperator) -> None:
     e.require(start, "INT32")
     sizes, covered = e.tensor(x).dims, e.tensor(update).dims
     axes = [axis for axis, (size, part) in enumerate(zip(sizes, covered, strict=True)) if size != part]
-    size = sizes[axes[0]] if len(axes) == 1 else None
-    if size is None or covered[axes[0]] != 1:
-        raise Refusal("its update is not one row of a known number")
+    if not axes:  # it replaces everything
+        e.op("SELECT_V2", (e.constant([True], "bool"), update, x), to=n.outputs[0])
+        return
+    if len(axes) != 1 or covered[axes[0]] != 1:
+        raise Refusal("its update is not one row")
     if len(sizes) > 4:
         raise Refusal(f"it has {len(sizes)} dimensions")
-    bounds = e.constant(axes, "int32"), e.constant([1], "int32")
-    row = e.op("SLICE", (start, *bounds), like=start, shape=(1,))
+    (axis,) = axes
+    size = sizes[axis]
+    first, one = e.constant([axis], "int32"), e.constant([1], "int32")
+    if size is None:
+        shape = e.op("SHAPE", (x,), like=start, shape=(len(sizes),), out_type="INT32")
+        count = e.op("SLICE", (shape, first, one), like=start, shape=(1,))
+        ends = e.constant(0, "int32"), e.reshaped(count, ()), e.constant(1, "int32")
+        numbers = e.op("RANGE", ends, like=start, shape=(None,))
+        last = e.op("SUB", (count, one), like=start, shape=(1,))
+    else:
+        numbers = e.constant(np.arange(size), "int32")
+        last = e.constant([size - 1], "int32")
+    row = e.op("SLICE", (start, first, one), like=start, shape=(1,))
     row = e.op("MAXIMUM", (row, e.constant([0], "int32")), like=start, shape=(1,))
-    row = e.op("MINIMUM", (row, e.constant([size - 1], "int32")), like=start, shape=(1,))
-    shape = [size if axis == axes[0] else 1 for axis in range(len(sizes))]
-    rows = e.constant(np.arange(size).reshape(shape), "int32")
-    is_row = e.op("EQUAL", (rows, row), like=rows, shape=shape, dtype="BOOL")
+    row = e.op("MINIMUM", (row, last), like=start, shape=(1,))
+    along = [size if other == axis else 1 for other in range(len(sizes))]
+    sized = e.constant([-1 if other == axis else 1 for other in range(len(sizes))], "int32")
+    rows = e.op("RESHAPE", (numbers, sized), like=start, shape=along)
+    is_row = e.op("EQUAL", (rows, row), like=start, shape=along, dtype="BOOL")
     e.op("SELECT_V2", (is_row, update, x), to=n.outputs[0])
 
 
