@@ -176,6 +176,6 @@ def test_a_model_that_refuses_all_generated_inputs_is_written(tmp_path):
 
 
 def test_a_model_without_signatures_is_refused(tmp_path):
+    model = Model("m", SAVED_MODEL, MemoryFiles("m", {}), graph("x = NoOp()"), pb.MetaGraphDef())
     with pytest.raises(Error, match="the model has no signatures; name the tensors"):
-        meta = pb.MetaGraphDef()
-        written(Model("m", SAVED_MODEL, MemoryFiles("m", {}), graph("x = NoOp()"), meta), tmp_path)
+        written(model, tmp_path)

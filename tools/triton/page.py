@@ -55,7 +55,7 @@ DRAW = EVIDENCE / "triton_draw.json"
 DRAW_HEAD = """## The newest draw
 
 The last 58 files of `tools/export_draw.toml`, without two that are no models, before any of them was looked at. In the
-first run, of {count} models and signatures, {written} were written; {loaded} load and {same} give the same answers on every
+first run, with every signature of these, {written} of {count} were written; {loaded} load and {same} give the same answers on every
 call. Of those refused, two have weights but no architecture, one has a layer of its own, one has no signature, one
 takes inputs of any size, of which tfport generated too many numbers, and three are forests of TensorFlow.js, whose
 trees are in another file; since then, tfport reads the graphs of these.

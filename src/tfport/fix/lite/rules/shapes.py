@@ -65,17 +65,17 @@ def update_by_select(e: SubgraphEditor, n: LiteOperator) -> None:
         raise Refusal(f"it has {len(sizes)} dimensions")
     (axis,) = axes
     size = sizes[axis]
-    first, one = e.constant([axis], "int32"), e.constant([1], "int32")
+    first, single = e.constant([axis], "int32"), e.constant([1], "int32")
     if size is None:
         shape = e.op("SHAPE", (x,), like=start, shape=(len(sizes),), out_type="INT32")
-        count = e.op("SLICE", (shape, first, one), like=start, shape=(1,))
+        count = e.op("SLICE", (shape, first, single), like=start, shape=(1,))
         ends = e.constant(0, "int32"), e.reshaped(count, ()), e.constant(1, "int32")
         numbers = e.op("RANGE", ends, like=start, shape=(None,))
-        last = e.op("SUB", (count, one), like=start, shape=(1,))
+        last = e.op("SUB", (count, single), like=start, shape=(1,))
     else:
         numbers = e.constant(np.arange(size), "int32")
         last = e.constant([size - 1], "int32")
-    row = e.op("SLICE", (start, first, one), like=start, shape=(1,))
+    row = e.op("SLICE", (start, first, single), like=start, shape=(1,))
     row = e.op("MAXIMUM", (row, e.constant([0], "int32")), like=start, shape=(1,))
     row = e.op("MINIMUM", (row, last), like=start, shape=(1,))
     along = [size if other == axis else 1 for other in range(len(sizes))]
