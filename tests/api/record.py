@@ -10,6 +10,7 @@ import inspect
 import json
 import lzma
 import sys
+from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ def functions() -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name in tfport.__all__:
         thing = getattr(tfport, name)
-        call = thing.__init__ if isinstance(thing, type) else thing
+        call = thing.__init__ if isinstance(thing, type) and not is_dataclass(thing) else thing
         parameters = inspect.signature(call).parameters.values()
         found[name] = {p.name: [p.kind.name, p.default is not p.empty] for p in parameters}
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import inspect
 import pickle
 import subprocess
 import sys
@@ -133,8 +134,14 @@ QUESTIONS = {
     "standard defaults": lambda m: [f.default is dataclasses.MISSING for f in dataclasses.fields(m.Plain)],
     "standard dictionary": lambda m: dataclasses.asdict(m.Frozen(1, m.Plain(2))),
     "a dataclass": lambda m: [dataclasses.is_dataclass(x) for x in (m.Plain, m.Plain(1), m.Extended, int)],
+    "signatures": lambda m: [parameters(c) for c in (m.Plain, m.Frozen, m.Sub, m.Extended, m.FrozenWithDict)],
     "names": lambda m: (m.Frozen.__name__, m.Frozen.__qualname__, m.Frozen.__module__),
 }  # fmt: skip
+
+
+def parameters(cls):
+    found = inspect.signature(cls).parameters.values()
+    return [(p.name, p.kind, p.annotation, p.default is p.empty) for p in found]
 
 
 def _cycle(instance):

@@ -62,11 +62,15 @@ def compiled_later(cls: Any, *, frozen: bool, slots: bool) -> Callable[..., None
         nonlocal left
         left -= 1
         if left < 0 or not _assign(self, getattr(cls, FIELDS), args, kwargs, slots):
-            init = cls.__init__ = _compile(cls, frozen, slots)
-            init(self, *args, **kwargs)
+            compile_now()(self, *args, **kwargs)
         elif hasattr(cls, "__post_init__"):
             self.__post_init__()
 
+    def compile_now() -> Callable[..., None]:
+        init = cls.__init__ = _compile(cls, frozen, slots)
+        return init
+
+    __init__.compile_now = compile_now  # type: ignore[attr-defined]
     return __init__
 
 
@@ -121,6 +125,8 @@ def _compile(cls: Any, frozen: bool, slots: bool) -> Callable[..., None]:
     exec(f"def __init__({parameters}):\n " + "\n ".join(body or ["pass"]), names)
     init: Callable[..., None] = names["__init__"]
     init.__qualname__, init.__module__ = f"{cls.__qualname__}.__init__", cls.__module__
+    types = {name: field.type for name, field in getattr(cls, FIELDS).items() if field.init}
+    init.__annotations__ = {**types, "return": "None"}
     return init
 
 
@@ -165,6 +171,7 @@ def _completed(
     members = {
         FIELDS: fields,
         "__dataclass_fields__": _STANDARD_FIELDS,
+        "__signature__": _SIGNATURE,
         **_methods(fields, frozen, eq, order),
     }
     if frozen and slots:
@@ -301,3 +308,14 @@ class _StandardFields:
 
 
 _STANDARD_FIELDS = _StandardFields()
+
+
+class _Signature:
+    """`__signature__`, which `inspect` reads first: the `__init__` that it finds next has the fields."""
+
+    def __get__(self, _: object, owner: Any) -> None:
+        if compile_now := getattr(owner.__init__, "compile_now", None):
+            compile_now()
+
+
+_SIGNATURE = _Signature()

@@ -1,6 +1,7 @@
 """Every finding has a page, is decided for every loader, and its `## Example` is run and reports it."""
 
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -78,6 +79,7 @@ def test_the_example_of_a_page_reports_the_finding(code, tmp_path, monkeypatch, 
 def reported(script: str, capsys, monkeypatch) -> set[str]:
     """The codes that the last line of a shell script reports, run after the lines before it."""
     *lines, command = script.strip().splitlines()
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)  # scripts call `python`
     folder = subprocess.run(
         ["bash", "-e"], input="\n".join([*lines, "pwd"]), text=True, stdout=subprocess.PIPE
     )
