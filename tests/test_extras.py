@@ -152,6 +152,24 @@ def test_each_package_of_an_extra_is_asked_for(extra, monkeypatch, capsys):
         assert f'not installed: pip install "tfport[{extra}]"\n' in capsys.readouterr().err
 
 
+SUBCOMMANDS = {
+    "lib check": ["lib"],
+    "lib new": [],
+    "lib build": ["native"],
+    "lib show": ["lib"],
+    **dict.fromkeys(["targets show", "targets diff", "targets record", "targets header"], []),
+}
+
+
+@pytest.mark.parametrize("subcommand", SUBCOMMANDS)
+def test_the_help_of_a_subcommand_ends_with_what_it_needs(subcommand, capsys):
+    with pytest.raises(SystemExit):
+        main([*subcommand.split(), "--help"])
+    own, *others = capsys.readouterr().out.split("\nneeds:\n")[-1].splitlines()
+    assert own.strip() == "pip install tfport"
+    assert [line.split("  ")[1] for line in others] == [install_command(x) for x in SUBCOMMANDS[subcommand]]
+
+
 def test_the_help_of_each_command_ends_with_what_it_needs(capsys):
     for command in all_commands():
         with pytest.raises(SystemExit):

@@ -50,9 +50,7 @@ class Command:
 
     def add_to(self, commands: Any, *, complete: bool) -> None:
         """Add it to the subparsers of `tfport`; without its own arguments unless `complete`."""
-        parser = commands.add_parser(
-            self.name, formatter_class=HelpFormatter, epilog=self.needs_text(), **self.options
-        )
+        parser = add_parser(commands, self.name, needs=self.needs, may_need=self.may_need, **self.options)
         if complete:
             self.add_arguments(parser)
 
@@ -60,7 +58,10 @@ class Command:
         """Parse the arguments that follow the name of the command."""
         options = {name: value for name, value in self.options.items() if name != "help"}
         parser = CommandParser(
-            prog=f"tfport {self.name}", formatter_class=HelpFormatter, epilog=self.needs_text(), **options
+            prog=f"tfport {self.name}",
+            formatter_class=HelpFormatter,
+            epilog=needs_text(self.needs, self.may_need),
+            **options,
         )
         self.add_arguments(parser)
         args = parser.parse_args(self._with_subcommand(arguments))
@@ -68,19 +69,28 @@ class Command:
             require(self.needs, f"tfport {self.name}")
         return args
 
-    def needs_text(self) -> str:
-        """The end of its help: what must be installed."""
-        own = install_command(self.needs) if self.needs else "pip install tfport"
-        others = [(install_command(extra), f"for {what}") for what, extra in self.may_need]
-        width = max([len(own), *(len(shown) for shown, _ in others)])
-        lines = [own, *(f"{shown:{width}}  {purpose}" for shown, purpose in others)]
-        return "\n".join(["needs:", *(f"  {line}" for line in lines)])
-
     def _with_subcommand(self, arguments: Sequence[str]) -> Sequence[str]:
         first = arguments[0] if arguments else ""
         if not self.subcommands or first in self.subcommands or first in HELP:
             return arguments
         return [self.subcommands[0], *arguments]
+
+
+def add_parser(
+    commands: Any, name: str, *, needs: str = "", may_need: tuple[tuple[str, str], ...] = (), **options: Any
+) -> Any:
+    """Add a command or a subcommand, whose help ends with what it needs."""
+    epilog = needs_text(needs, may_need)
+    return commands.add_parser(name, formatter_class=HelpFormatter, epilog=epilog, **options)
+
+
+def needs_text(needs: str, may_need: tuple[tuple[str, str], ...]) -> str:
+    """The end of a help text: what must be installed."""
+    own = install_command(needs) if needs else "pip install tfport"
+    others = [(install_command(extra), f"for {what}") for what, extra in may_need]
+    width = max([len(own), *(len(shown) for shown, _ in others)])
+    lines = [own, *(f"{shown:{width}}  {purpose}" for shown, purpose in others)]
+    return "\n".join(["needs:", *(f"  {line}" for line in lines)])
 
 
 COMMANDS = Catalog[Command]("commands", "tfport.cli")

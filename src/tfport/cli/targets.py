@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from tfport.cli.arguments import TARGET, add_json
-from tfport.cli.commands import command
+from tfport.cli.commands import add_parser, command
 
 VERSION = 1
 
@@ -32,7 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_show(subcommands: Any) -> None:
-    parser = subcommands.add_parser(
+    parser = add_parser(
+        subcommands,
         "show",
         help="show one target in full",
         description="Show how a target was built, what it needs, and how many ops and kernels it registers.",
@@ -43,7 +44,8 @@ def add_show(subcommands: Any) -> None:
 
 
 def add_diff(subcommands: Any) -> None:
-    parser = subcommands.add_parser(
+    parser = add_parser(
+        subcommands,
         "diff",
         help="compare the ops, kernels and builds of two targets",
         description="List the ops and kernels that were added, removed and changed between two targets.",
@@ -58,7 +60,8 @@ def add_diff(subcommands: Any) -> None:
 
 
 def add_record(subcommands: Any) -> None:
-    parser = subcommands.add_parser(
+    parser = add_parser(
+        subcommands,
         "record",
         help="record a local build of TensorFlow as a target",
         description="Record what a local build of TensorFlow registers. This loads its library in a separate "
@@ -72,7 +75,8 @@ def add_record(subcommands: Any) -> None:
 
 
 def add_header(subcommands: Any) -> None:
-    parser = subcommands.add_parser(
+    parser = add_parser(
+        subcommands,
         "header",
         help="write an ops_to_register.h for a set of models",
         description="Write the header for a reduced build of TensorFlow that registers only the ops and "

@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 from tfport.cli.arguments import add_json
+from tfport.cli.commands import add_parser
 from tfport.errors import BuildFailed, Error
 
 VERSION = 1
@@ -22,8 +23,10 @@ NEEDS_TARGET = (
 
 
 def add_build(subcommands: Any) -> None:
-    parser = subcommands.add_parser(
+    parser = add_parser(
+        subcommands,
         "build",
+        may_need=(("libraries for tfport", "native"),),
         help="compile C++ ops for tfport or for a TensorFlow release",
         description="Compile C++ ops into a library for tfport or, with --for, for a TensorFlow "
         "release. tfport then checks the library as `tfport lib check` does.",

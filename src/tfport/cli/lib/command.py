@@ -11,7 +11,7 @@ import os
 from typing import Any
 
 from tfport.cli.arguments import add_json
-from tfport.cli.commands import command
+from tfport.cli.commands import add_parser, command
 from tfport.cli.lib.build import add_build
 
 VERSION = 1
@@ -38,8 +38,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_check(subcommands: Any) -> None:
-    parser = subcommands.add_parser(
+    parser = add_parser(
+        subcommands,
         "check",
+        may_need=(("what a library registers", "lib"),),
         help="check whether libraries load, and why not (the default)",
         description="Check on which TensorFlow custom-op libraries load, what they register, and every "
         "reason why they do not load. The libraries are read, never loaded. Exit code 0: all load; 1: some "
@@ -95,7 +97,8 @@ def _search_path(options: list[str]) -> list[str]:
 
 
 def add_new(subcommands: Any) -> None:
-    parser = subcommands.add_parser(
+    parser = add_parser(
+        subcommands,
         "new",
         help="create a project with a C++ op for tfport",
         description="Create a project with a C++ op for tfport: source, Makefile, test and README.",
@@ -123,8 +126,10 @@ def create(args: argparse.Namespace) -> int:
 
 
 def add_show(subcommands: Any) -> None:
-    parser = subcommands.add_parser(
+    parser = add_parser(
+        subcommands,
         "show",
+        may_need=(("TensorFlow's libraries", "lib"),),
         help="list what libraries register",
         description="List the ops and kernels that libraries register. The libraries are read, never loaded.",
     )
