@@ -157,7 +157,7 @@ SUBCOMMANDS = {
     "lib new": [],
     "lib build": ["native"],
     "lib show": ["lib"],
-    **dict.fromkeys(["targets show", "targets diff", "targets record", "targets header"], []),
+    **{f"targets {name}": [] for name in ("show", "diff", "record", "header")},
 }
 
 
