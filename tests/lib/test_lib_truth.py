@@ -79,7 +79,8 @@ def test_the_message_is_the_recorded_message(case, target, tmp_path, monkeypatch
     result, _, path = diagnose_case(case, target, tmp_path, monkeypatch)
     message = OUTCOMES[case]["says"].replace("LIBRARIES/good/no_permission.so", str(path))
     message = message.partition("; in OpDef:")[0]  # releases print the definition differently
-    assert result.says == without_package(message).replace("LIBRARIES", str(FOLDER))
+    said = result.says and result.says.removeprefix("/usr")  # where newer systems say that /lib/… is
+    assert said == without_package(message).replace("LIBRARIES", str(FOLDER))
 
 
 @pytest.mark.parametrize(

@@ -165,6 +165,8 @@ def reader(
         try:
             if info.compress_type == zipfile.ZIP_STORED:
                 return stored(info, data, where)
+            if getattr(info, "_end_offset", None) == info.header_offset:
+                info._end_offset = None  # type: ignore[attr-defined]  # Python 3.14 warns; `scan` reports these
             with opened.open(info) as source:
                 return unpack(source, info.compress_size, where, info.file_size)
         except OSError as error:

@@ -18,7 +18,8 @@ COMPILERS = ("g++", "clang++", "c++")
 ENDINGS = (".cc", ".cpp", ".cxx")
 COMMON = ("-shared", "-fPIC")
 INCLUDE = Path(__file__).parent / "include"
-ERROR = re.compile(r"^(\S.*?:\d+(?::\d+)?: (?:fatal )?error: .*)$", re.MULTILINE)
+ERROR = re.compile(r"^(\S.*?:\d+(?::\d+)?): ((?:fatal )?error: .*)$", re.MULTILINE)
+EXPANDED = re.compile(r"^(\S.*?:\d+(?::\d+)?): note: in expansion of macro", re.MULTILINE)
 LINKING = re.compile(r"^.*?((?:undefined reference to|multiple definition of|cannot find) .*)$", re.MULTILINE)
 
 
@@ -78,11 +79,19 @@ def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
 
 def _why(done: subprocess.CompletedProcess[str], compiler: str) -> str:
     """The first error of the compiler, otherwise its last line."""
-    errors: list[str] = ERROR.findall(done.stderr)
+    errors = list(ERROR.finditer(done.stderr))
     if errors:
         more = len(errors) - 1
-        return errors[0] + (f" (and {more} more)" if more else "")
+        return f"{_place(errors, done.stderr)}: {errors[0][2]}" + (f" (and {more} more)" if more else "")
     if linking := LINKING.search(done.stderr):
         return f"linker error: {linking[1].strip()}"
     lines = [line for line in done.stderr.splitlines() if line.strip()]
     return f"{compiler} failed with exit code {done.returncode}" + (f": {lines[-1].strip()}" if lines else "")
+
+
+def _place(errors: Sequence[re.Match[str]], printed: str) -> str:
+    """Where the first error is; if it is in a macro of tfport's headers, where the source has the macro."""
+    place: str = errors[0][1]
+    end = errors[1].start() if len(errors) > 1 else len(printed)
+    places = [place, *EXPANDED.findall(printed, errors[0].end(), end)]
+    return next((place for place in places if not place.startswith(str(INCLUDE))), place)
