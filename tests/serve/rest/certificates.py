@@ -14,5 +14,7 @@ def make(folder: Path, name: str, authority: str | None = None) -> tuple[Path, P
     if authority:
         command += ["-CA", str(folder / f"{authority}.pem"), "-CAkey", str(folder / f"{authority}.key")]
         command += ["-addext", "subjectAltName=IP:127.0.0.1", "-addext", "basicConstraints=critical,CA:FALSE"]
+    else:  # since 3.13, Python trusts no authority that does not say so
+        command += ["-addext", "keyUsage=critical,digitalSignature,keyCertSign"]
     subprocess.run(command, check=True, capture_output=True)
     return certificate, key
