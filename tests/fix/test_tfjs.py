@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from tfport.atlas.resolve.targets import resolve_targets
 from tfport.cli.main import main
 from tfport.fix.options import FixOptions
 from tfport.fix.tfjs import fix_tfjs
-from tfport.fix.tfjs_layers import _names_both_ways, _problems, _with_renamed_parts
+from tfport.fix.tfjs_layers import _names_both_ways, _problems, _weights, _with_renamed_parts
 from tfport.graph.build import graph_to_def
 from tfport.graph.model import MAIN_OP
 from tfport.graph.save import as_saved_model
@@ -333,6 +334,7 @@ def test_the_certificate_has_the_loss_of_quantized_weights(tmp_path, capsys):
         ("Conv1D", {"padding": "causal"}, "Conv1D with causal padding"),
         ("ELU", {"alpha": 0.5}, "ELU with alpha 0.5"),
         ("ELU", {"alpha": 1.0}, None),
+        ("Resizing", {"height": 2, "width": 2}, "Resizing that other layers can follow"),
         ("Dense", {"kernel_regularizer": {"class_name": "L2", "config": {"l2": 0.1}}}, None),
         ("Dense", {"kernel_initializer": {"class_name": "Mine", "config": {}}}, "initializer Mine"),
     ],
@@ -372,6 +374,24 @@ def test_layers_model_is_written_and_read_again(tmp_path):
     a, b = (tfport.Session(model).signature(signature.name)(**inputs) for model in (ours, theirs))
     for name, array in b.items():
         np.testing.assert_allclose(a[name], array, rtol=1e-5)
+
+
+def test_weights_in_layers_for_each_step_have_the_names_of_tensorflow_js():
+    """In the layer's own scope, without the name of the layer in it; models in it keep their names."""
+    dense = {"class_name": "Dense", "config": {"name": "dense"}}
+    inner = {"class_name": "Sequential", "config": {"name": "inner", "layers": [dense]}}
+    layers = [
+        {"class_name": "TimeDistributed", "config": {"name": name, "layer": layer}}
+        for name, layer in (("each", dense), ("each_model", inner))
+    ]
+    names = {"each": ["dense/kernel:0", "dense/bias:0"], "each_model": ["dense/kernel:0"]}
+    weights = {
+        layer: [SimpleNamespace(name=name, read=lambda: np.zeros(1, np.float32)) for name in own]
+        for layer, own in names.items()
+    }
+    config = {"class_name": "Sequential", "config": {"name": "outer", "layers": layers}}
+    file = SimpleNamespace(config=config, weights=SimpleNamespace(lists=weights))
+    assert [name for name, _ in _weights(file)] == ["each/kernel", "each/bias", "dense/kernel"]
 
 
 def test_only_known_models_failed_in_the_real_releases():

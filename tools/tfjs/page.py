@@ -58,7 +58,7 @@ memory (geometric means).
 def sample_section(document: dict[str, Any], head: str) -> str:
     records = document["models"]
     written = [r for r in records.values() if r["outcome"] == "written"]
-    wrong = [r for r in written if any(not v.startswith("same") for k, v in r.items() if k[0].isdigit())]
+    wrong = [r for r in written if any(not text.startswith("same") for text in ran_of(r).values())]
     both = [r for r in records.values() if r.get("official")]
     pairs = [r for r in both if r["outcome"] == r["official"]["outcome"] == "written"]
     head = head.format(
@@ -79,7 +79,7 @@ def sample_section(document: dict[str, Any], head: str) -> str:
 
 
 def sample_row(model: str, record: dict[str, Any]) -> str:
-    ran = "; ".join(f"{key}: {text}" for key, text in sorted(record.items()) if key[0].isdigit())
+    ran = "; ".join(f"{key}: {text}" for key, text in sorted(ran_of(record).items()))
     cells = [f"`{model}`", record["outcome"], str(record["cpu_seconds"]), str(record["mb"])]
     cells.append(record.get("reason") or ran)
     official = record.get("official") or {}

@@ -117,6 +117,8 @@ def _problems(config: Any, known: Collection[str]) -> Iterator[str]:
         yield f"{class_name} with reset_after"
     if inner.get("padding") == "causal":
         yield f"{class_name} with causal padding"
+    if class_name == "Resizing":  # it states its sizes without the batch
+        yield f"{class_name} that other layers can follow"
     if class_name == "ELU" and inner.get("alpha", 1) != 1:
         yield f"ELU with alpha {inner['alpha']}"
     for option in ("activation", "recurrent_activation"):
@@ -197,24 +199,27 @@ def _document(file: KerasFile) -> dict[str, Json]:
 
 def _weights(file: KerasFile) -> Iterator[tuple[str, NDArray[Any]]]:
     assert file.weights is not None
-    both_ways = dict(_both_ways(file.config))
+    both_ways = dict(_wrapped(file.config, "Bidirectional"))
+    each_step = dict(_wrapped(file.config, "TimeDistributed"))
     for layer, weights in file.weights.lists.items():
         names = [weight.name.removesuffix(":0") for weight in weights]
         if layer in both_ways:
             names = _names_both_ways(layer, both_ways[layer], names)
+        elif layer in each_step:
+            names = [f"{layer}/{name.rpartition('/')[2]}" for name in names]
         for name, weight in zip(names, weights, strict=True):
             yield name, stored_array(weight.read(), name)
 
 
-def _both_ways(config: Any) -> Iterator[tuple[str, str]]:
-    """The name of each Bidirectional layer with that of the layer in it."""
+def _wrapped(config: Any, wrapper: str) -> Iterator[tuple[str, str]]:
+    """The name of each layer of this class with that of the layer in it; models in it keep their names."""
     if isinstance(config, list):
         for item in config:
-            yield from _both_ways(item)
+            yield from _wrapped(item, wrapper)
     elif isinstance(config, Mapping) and isinstance(inner := config.get("config"), Mapping):
-        if config["class_name"] == "Bidirectional":
+        if config["class_name"] == wrapper and "layers" not in inner["layer"]["config"]:
             yield str(inner["name"]), str(inner["layer"]["config"]["name"])
-        yield from _both_ways(inner.get("layers"))
+        yield from _wrapped(inner.get("layers"), wrapper)
 
 
 def _names_both_ways(layer: str, inner: str, names: Sequence[str]) -> list[str]:
