@@ -231,7 +231,7 @@ OpenVINO crashes when it compiles two of these, quantized detectors. A model of 
 (maxim-deblurring), for which tfport finds no inputs, takes 118 CPU seconds; it was not run. Two differ from
 Keras. AlexanderBurkhart's LSTM is stateful: Keras continues with the previous call's state, tfport starts
 each call from zeros, and only the first answers are equal. 98mprice's LSTM of 50 steps amplifies rounding:
-its own answers change by 0.05 if its inputs change by one part in 10,000,000. tf2onnx tried only NUMBER of
+its own answers change by 0.05 if its inputs change by one part in 10,000,000. tf2onnx tried NUMBER of
 these.
 
 Of the last 58, tfport wrote 44 in the first run, and 43 are right. The other is a quantized `.tflite` file
