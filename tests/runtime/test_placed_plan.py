@@ -97,7 +97,7 @@ class Watched:
         return plan
 
 
-@pytest.mark.parametrize(("cpu", "gpu", "device"), [(1, 2, CPU), (2, 1, GPU), (1, 1.05, CPU)])
+@pytest.mark.parametrize(("cpu", "gpu", "device"), [(1, 2, CPU), (2, 1, GPU), (1, 0.97, CPU), (1, 0.9, GPU)])
 def test_the_faster_device_is_chosen_once(monkeypatch, tmp_path, cpu, gpu, device):
     watched = Watched(monkeypatch, tmp_path, cpu=cpu, gpu=gpu)
     watched.run(8, CALLS_BEFORE - 1)

@@ -42,6 +42,9 @@ TURNS, TURN_CALLS, SHORT_TURN, TURN_SECONDS = 9, 8, 0.005, 0.1
 """How often the devices take turns; how many calls each turn has, or more until it takes so long; how long it
 is at most. In turns of 1 ms, with the caches and threads of the other device, a faster CPU lost.
 """
+LEAD = 0.95
+"""A GPU must take less than this part of the time: one whose race was even took 1.2 times as long as the CPU
+in other processes."""
 TURNS_SECONDS = 1.5
 """No turn begins after this time, except the second ones."""
 MAX_SEEN = 1000
@@ -175,7 +178,7 @@ class PlacedPlan:
             run(inputs)
         PREPARATIONS.wait()
         own, of_other = self._times(run, self._run_on(other), inputs)
-        return other if of_other < own else device
+        return device if own < LEAD * of_other else other
 
     def _run_on(self, device: str) -> Run:
         plan = self._plan(device)

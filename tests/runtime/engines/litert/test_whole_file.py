@@ -149,6 +149,67 @@ def test_a_depthwise_convolution_without_a_bias_is_planned():
         assert made(session) is Plan
 
 
+def resizing(size=(4, 6), result="FLOAT32 1 4 6 2", image="FLOAT32 1 2 3 2"):
+    """A file that enlarges an image."""
+    resize = op("RESIZE_BILINEAR", "x size", "y", half_pixel_centers=True)
+    return lite_bytes(lite_file(graph("x -> y", resize, x=image, size=np.array(size, np.int32), y=result)))
+
+
+def test_a_resized_image_goes_to_litert():
+    x = f32(*range(12)).reshape(1, 2, 3, 2)
+    session = tfport.Session(resizing(), threads=1)
+    planned = tfport.Session(resizing(), engine="onnxruntime", threads=1)
+    np.testing.assert_allclose(answers(session, x), answers(planned, x), rtol=1e-5)
+    assert made(session) is WholeFilePlan
+
+
+def test_tfport_computes_images_for_other_inputs_than_the_file_states():
+    mean, reshape = op("MEAN", "x axis", "m"), op("RESHAPE", "m shape", "image")
+    resize = op("RESIZE_BILINEAR", "image size", "y")
+    constants = {"axis": i32(0), "shape": i32(1, 2, 3, 2), "size": i32(4, 6)}
+    tensors = {"m": "FLOAT32 2 3 2", "image": "FLOAT32 1 2 3 2", "y": "FLOAT32 1 4 6 2", **constants}
+    content = lite_bytes(lite_file(graph("x -> y", mean, reshape, resize, x="FLOAT32 ? 2 3 2", **tensors)))
+    session, planned = (tfport.Session(content, threads=1, engine=e) for e in ("default", "onnxruntime"))
+    for images in (1, 3, 0):
+        x = f32(*range(images * 12)).reshape(images, 2, 3, 2)
+        np.testing.assert_allclose(answers(session, x), answers(planned, x), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(resizing(size=(4, 7)), id="another size than stated"),
+        pytest.param(resizing(image="FLOAT32 ? 2 3 2"), id="any number of images"),
+        pytest.param(resizing(size=(4, 6, 1)), id="three sizes"),
+        pytest.param(resizing(result="FLOAT32"), id="an unknown result"),
+    ],
+)
+def test_other_images_are_resized_in_tfport(content):
+    assert whole_file(tfport.load(content), 1, LiteFiles.ROBUST) is None
+
+
+def test_a_sum_of_one_number_does_not_reach_litert():
+    file = lite_file(graph("x -> y", op("ADD", "x x", "y"), x="FLOAT32 1 3", y="FLOAT32 1 3"))
+    (operator,) = file.subgraphs[0].operators
+    operator.inputs = (-1, operator.inputs[1])
+    for which in (LiteFiles.ROBUST, LiteFiles.ALL):
+        assert whole_file(tfport.load(lite_bytes(file)), 1, which) is None
+
+
+def test_large_products_go_to_litert():
+    weights = np.ones((512, 2048), np.float32)
+    content = lite_bytes(
+        lite_file(
+            graph(
+                "x -> y", op("FULLY_CONNECTED", "x w", "y"), x="FLOAT32 4 2048", w=weights, y="FLOAT32 4 512"
+            )
+        )
+    )
+    session, x = tfport.Session(content, threads=1), np.ones((4, 2048), np.float32)
+    assert answers(session, x)[0].tolist() == [[2048.0] * 512] * 4
+    assert made(session) is WholeFilePlan
+
+
 def counting(initial, *, x="FLOAT32 1 3", read="FLOAT32 1 3", assigned=True):
     """A file that adds its input to a variable and returns the sum."""
     handle = op("VAR_HANDLE", "", "v", container="", shared_name="count")

@@ -5,6 +5,7 @@ Where the enlarged image is fed, it is convolved itself; both ways are compared 
 
 import numpy as np
 import pytest
+from tests.runtime.engines.gpu.on_cpu import engine_on_cpu
 from tests.runtime.programs import islands_of, session_of
 
 from tfport.runtime.ops.nn.enlarged_convolutions import summed_weights
@@ -134,6 +135,13 @@ def test_the_small_image_is_convolved(lines, shape):
 def test_other_images_are_convolved_as_they_are(lines, shape):
     assert "ConvTranspose" not in ops(lines)
     check_answers(lines, shape)
+
+
+def test_a_gpu_convolves_the_large_image():
+    session = session_of("\n".join(resized()), engine=engine_on_cpu())
+    found = [node.op for step in session.program(["y:0"], ["x:0"]).steps for node in step.lowered or ()]
+    assert "Conv" in found
+    assert "ConvTranspose" not in found
 
 
 def test_sizes_that_do_not_follow_from_the_repetition_are_left_alone():

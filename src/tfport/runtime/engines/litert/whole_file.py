@@ -2,7 +2,7 @@
 
 That needs a file without loops, as an interpreter cannot be interrupted. Other files, and those that LiteRT
 rejects, run like other models, island by island. So do those of ops that may end the process if a file is
-wrong about them, and those that ONNX Runtime computes faster, unless the user chose LiteRT.
+wrong about them, unless the user chose LiteRT.
 
 The variables of a file are in its interpreter, so that a session has one for all its runs, and runs nothing
 else (`StatefulFile`). Their sizes must be known, and an initializer must set them.
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import functools
 import math
-import platform
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -27,8 +26,6 @@ from tfport.graph.model import Model
 from tfport.runtime.bounds.run_scope import current_scope
 from tfport.runtime.engines.engine import EngineFailed, LiteFiles
 from tfport.runtime.engines.litert.litert import PACKAGE, Interpreters, sentence_of
-from tfport.runtime.engines.session_settings import X86
-from tfport.runtime.onnx.island_work import LIGHT
 from tfport.startup.dataclass import dataclass, field
 
 NOT_ALONE = frozenset(["CALL", "IF", "STABLEHLO_WHILE", "WHILE", "CUSTOM"])
@@ -46,12 +43,17 @@ ROBUST = frozenset((
     "STRIDED_SLICE", "SUB", "SUM", "TANH", "TRANSPOSE", "TRANSPOSE_CONV", "UNPACK",
 ))  # fmt: skip
 """Ops of networks, with the recorded answers. Sound files of them, damaged at random, did not end the process
-(`tools/fuzz_lite.py`); files that resize images did. XNNPACK's EXP rounds more."""
+(`tools/fuzz_lite.py`); files that resize images did, so these must be sound in every respect
+(`_resizes_well`). XNNPACK's EXP rounds more."""
+RESIZING = "RESIZE_BILINEAR"
+REQUIRING = ROBUST | {RESIZING, "RSQRT"}
 LEAST_ROOTED = 1e-20
 """XNNPACK's RSQRT of 0 and of numbers below 1e-37 is NaN."""
 WEIGHTED = frozenset(["BATCH_MATMUL", "CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV"])
 COUNTS = {"PACK": "values_count", "SPLIT": "num_splits", "SPLIT_V": "num_splits", "UNPACK": "num"}
 """The options that say how many outputs there are; for PACK, inputs."""
+BIASES = {"CONV_2D": 2, "FULLY_CONNECTED": 2, "TRANSPOSE_CONV": 3}
+"""The inputs that may be left out."""
 QUANTIZED = {"INT8": (-128, 127), "UINT8": (0, 255), "INT16": (-(2**15), 2**15 - 1)}
 """The numbers of a type, and so its zero points; 0 for other types."""
 PLAIN = frozenset(["BOOL", "FLOAT32", "INT8", "INT16", "INT32", "INT64", "UINT8"])
@@ -67,6 +69,8 @@ class WholeFile:
     threads: int
     shapes: Sequence[tuple[int, ...]] = ()
     """Those that the tensors must have when LiteRT has allocated them; of a file with state."""
+    input_sizes: Mapping[int, tuple[int, ...]] | None = None
+    """Those that its inputs must have; None if it may be computed for others."""
 
     @property
     def has_state(self) -> bool:
@@ -91,7 +95,8 @@ class WholeFile:
         except Error:
             return None
         inputs, outputs = [self.inputs[name] for name in feeds], [self.outputs[name] for name in fetches]
-        return WholeFilePlan(own, inputs, outputs, resizes=not self.has_state)
+        only = None if self.input_sizes is None else [self.input_sizes[index] for index in inputs]
+        return WholeFilePlan(own, inputs, outputs, resizes=not self.has_state, only=only)
 
 
 @dataclass(frozen=True)
@@ -104,6 +109,8 @@ class WholeFilePlan:
     sizes: dict[int, list[tuple[int, ...]]] = field(default_factory=dict)
     """The sizes of the inputs in the last run of each interpreter, which are kept as long as the plan."""
     resizes: bool = True
+    only: Sequence[tuple[int, ...]] | None = None
+    """The only sizes of the inputs, if there are no others."""
     is_steady = True
     name = "litert"
 
@@ -134,8 +141,9 @@ class WholeFilePlan:
         sizes = [array.shape for array in arrays]
         if self.sizes.get(id(interpreter)) == sizes:
             return
-        if any(0 in size for size in sizes):  # resizing an empty image ends the process in LiteRT 2.3.0
-            raise EngineFailed("an input is empty")
+        # resizing an empty image ends the process in LiteRT 2.3.0
+        if any(0 in size for size in sizes) or (self.only is not None and sizes != self.only):
+            raise EngineFailed("an input is empty, or has another size than the file states")
         self.sizes.pop(id(interpreter), None)  # until they are allocated
         for tensor, size in zip(self.inputs, sizes, strict=True):
             interpreter.resize_tensor_input(tensor, size)
@@ -151,7 +159,7 @@ def whole_file(model: Model, threads: int, which: LiteFiles) -> WholeFile | None
     has_state = not may_run_alone(file)
     if has_state and not keeps_plain_state(file):
         return None
-    if which is not LiteFiles.ALL and not (is_robust(file) and is_worthwhile(file)):
+    if which is not LiteFiles.ALL and not is_robust(file):
         return None
     content = model.unchanged_file(model.graph) if model.unchanged_file is not None else None
     if content is None:
@@ -166,7 +174,8 @@ def whole_file(model: Model, threads: int, which: LiteFiles) -> WholeFile | None
     if set(inputs.values()) != set(file.subgraphs[0].inputs):
         return None
     shapes = [tensor.shape for tensor in file.subgraphs[0].tensors] if has_state else []
-    return WholeFile(content, inputs, outputs, threads, shapes)
+    sizes = {index: file.subgraphs[0].tensors[index].shape for index in inputs.values()}
+    return WholeFile(content, inputs, outputs, threads, shapes, sizes if _has_resizing(file) else None)
 
 
 def may_run_alone(file: LiteFile) -> bool:
@@ -240,8 +249,12 @@ def is_robust(file: LiteFile) -> bool:
     ops = ROBUST | OF_VARIABLES if keeps_plain_state(file) else ROBUST
     return all(
         all(
-            (operator.code.op in ops or _is_root_of_positive(operator, subgraph, file))
-            and _counts_well(operator)
+            _counts_well(operator)
+            and (
+                operator.code.op in ops
+                or _is_root_of_positive(operator, subgraph, file)
+                or _resizes_well(operator, subgraph, file)
+            )
             for operator in subgraph.operators
         )
         and not any(_is_hybrid(operator, subgraph) for operator in subgraph.operators)
@@ -249,25 +262,6 @@ def is_robust(file: LiteFile) -> bool:
         and all(subgraph.tensors[i].type in PLAIN for i in (*subgraph.inputs, *subgraph.outputs))
         for subgraph in file.subgraphs
     )
-
-
-def is_worthwhile(file: LiteFile) -> bool:
-    """Whether LiteRT is the faster engine.
-
-    On x86-64, ONNX Runtime multiplies floats up to 1.2 times as fast, and int8 0.7 times.
-    """
-    if platform.machine() not in X86:
-        return True
-    operators = [(s, o) for s in file.subgraphs for o in s.operators if o.code.op in WEIGHTED]
-    weighted = [(s, o) for s, o in operators if len(o.inputs) > 1 and o.outputs]  # others are damaged
-    is_int8 = any(s.tensors[o.inputs[0]].type == "INT8" for s, o in weighted)
-    return is_int8 or sum(_products(s, o) for s, o in weighted) < LIGHT
-
-
-def _products(subgraph: Subgraph, operator: LiteOperator) -> int:
-    """How many numbers a weighted operator multiplies, by the declared shapes."""
-    weights, output = subgraph.tensors[operator.inputs[1]], subgraph.tensors[operator.outputs[0]]
-    return math.prod(output.shape[:-1]) * math.prod(weights.shape)
 
 
 def _is_sound(tensor: LiteTensor) -> bool:
@@ -324,9 +318,38 @@ def _is_root_of_positive(operator: LiteOperator, subgraph: Subgraph, file: LiteF
     return bool(is_square and LEAST_ROOTED < least < math.inf)
 
 
+def _resizes_well(operator: LiteOperator, subgraph: Subgraph, file: LiteFile) -> bool:
+    """Whether an operator makes one image of known size of another, as the shapes and its constant say."""
+    if operator.code.op != RESIZING or len(operator.inputs) != 2 or len(operator.outputs) != 1:
+        return False
+    image, size, result = (subgraph.tensors[i] for i in (*operator.inputs, *operator.outputs))
+    if any(t.type != "FLOAT32" or len(t.shape) != 4 or not _is_fixed(t) for t in (image, result)):
+        return False
+    content = bytes(file.buffers[size.buffer])
+    if (size.type, tuple(size.shape), len(content)) != ("INT32", (2,), 8):
+        return False
+    return (image.shape[0], *np.frombuffer(content, "<i4"), image.shape[3]) == tuple(result.shape)
+
+
+def _has_resizing(file: LiteFile) -> bool:
+    return any(operator.code.op == RESIZING for s in file.subgraphs for operator in s.operators)
+
+
+def _is_fixed(tensor: LiteTensor) -> bool:
+    """Whether a tensor has one size, and elements."""
+    return all(size > 0 for size in (*tensor.shape, *tensor.shape_signature))
+
+
 def _ends_the_process(operator: LiteOperator) -> bool:
-    """A depthwise convolution without a bias: a segmentation fault in LiteRT 2.3.0 with XNNPACK."""
-    return operator.code.op == "DEPTHWISE_CONV_2D" and NO_TENSOR in (*operator.inputs, NO_TENSOR)[:3]
+    """Whether an input is left out that LiteRT 2.3.0 believes to be there: it ends by a segmentation fault.
+
+    That is the bias of a depthwise convolution (with XNNPACK), and any input but a bias of other usual ops.
+    """
+    op, inputs = operator.code.op, operator.inputs
+    if op == "DEPTHWISE_CONV_2D" and len(inputs) < 3:
+        return True
+    bias = BIASES.get(op)
+    return op in REQUIRING and any(n == NO_TENSOR and at != bias for at, n in enumerate(inputs))
 
 
 def _is_plain(subgraph: Subgraph) -> bool:

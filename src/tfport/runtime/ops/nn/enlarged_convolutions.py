@@ -3,6 +3,8 @@
 Where the pixels of an image are repeated, a convolution multiplies the same pixel with several weights.
 A transposed convolution of the small image, with strides and the sums of these weights, gives the same
 with a half (in one dimension) to a third (in three) of the products, and without the large image.
+A GPU computes the convolution itself faster: on an H200, two autoencoders of images took 0.15 and 3.4 ms
+with convolutions, 0.52 and 3.6 with transposed ones.
 
 Models repeat pixels in three ways: ResizeNearestNeighbor by a power of two; a new axis, Tile and Reshape;
 Split into single rows and ConcatV2 of each row several times. That the sizes fit is proven with
@@ -43,7 +45,7 @@ def convolution_of_enlarged(
     """A transposed convolution of the small image, where there is one; itself otherwise."""
     x, weights = inputs
     is_file = tracer.hosted is not None  # which would be larger: the new weights are more
-    if not is_file and _may_be_transposed(x, weights, attrs):
+    if not is_file and not tracer.engine.on_device and _may_be_transposed(x, weights, attrs):
         expand = tracer.traced.get(x)
         if expand is None or expand.step.op != "ExpandDims":
             expand = None  # of a 1-D convolution
