@@ -268,8 +268,10 @@ def test_mlflow(tmp_path, monkeypatch):
     experiment = mlflow.create_experiment("e", artifact_location=str(tmp_path / "artifacts"))
     with mlflow.start_run(experiment_id=experiment):
         logged = log_model(path_of("module"), "module", cache=False)
-    model = mlflow.pyfunc.load_model(logged.model_uri)
-    assert len(model.predict(pd.DataFrame({"x": [[1.0, 2.0]]}))["y"][0]) == 3
+    mlflow.register_model(logged.model_uri, "registered")
+    for address in (logged.model_uri, "models:/registered/1"):
+        model = mlflow.pyfunc.load_model(address)
+        assert len(model.predict(pd.DataFrame({"x": [[1.0, 2.0]]}))["y"][0]) == 3
 
 
 def test_mlflow_models_serve(tmp_path):
