@@ -67,10 +67,11 @@ def compared(python: str) -> tuple[str, dict[str, Any]]:
 
 def main() -> None:
     known = json.loads(OUT.read_text()) if OUT.exists() else {}
-    found = known | dict(map(compared, sys.argv[1:]))
-    OUT.write_text(json.dumps(found, indent=1) + "\n")
-    for version, row in found.items():
-        print(version, row["same"], row["absent"], json.dumps(row["others"], indent=1)[:3000])
+    for python in sys.argv[1:]:
+        version, row = compared(python)
+        known[version] = row
+        OUT.write_text(json.dumps(known, indent=1) + "\n")
+        print(version, row["same"], row["absent"], json.dumps(row["others"], indent=1)[:3000], flush=True)
 
 
 if __name__ == "__main__":
