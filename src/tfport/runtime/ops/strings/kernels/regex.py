@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import re
+import threading
 from collections.abc import Callable
-from itertools import groupby
+from itertools import compress, groupby
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,10 @@ _CHARACTER = re.compile(
 _PLAIN_TEXT = re.compile(rb"[A-Za-z0-9 \t\n_\-<>=,;:!@#%&\"'`~/]+").fullmatch
 """A pattern that matches itself only."""
 _ASCII = bytes(range(128))
+_FIRST_KIND = 0xE000
+"""Characters for private use stand for kinds of characters; those of texts have kinds themselves."""
+_MOST_KNOWN = 50_000
+"""Characters whose kinds are kept."""
 _NO_CHARACTER = re.compile(rb"[|^$]+").fullmatch
 """A pattern that matches only empty strings."""
 _ASCII_CHARACTERS = re.compile(
@@ -68,28 +73,114 @@ def ascii_regex(pattern: bytes) -> Any:
 
     Only for alternatives such as `\\s+|[\\p{P}]`, maybe in one group, for which Python needs linear time.
     """
-    inner = pattern[1:-1] if pattern[:1] == b"(" and pattern[-1:] == b")" else pattern
-    alternatives: list[tuple[list[list[bytes]], bytes]] = []
+    alternatives = _alternatives(pattern)
+    if alternatives is None:
+        return None
+    characters = {atom: compiled_regex(atom).findall(_ASCII) for atoms, _ in alternatives for atom in atoms}
+    members = {atom: b"".join(matched).decode() for atom, matched in characters.items()}
+    return re.compile(_written(pattern, alternatives, members).encode())
+
+
+class CharacterKinds(dict[int, int]):
+    """Kinds of characters: those that the same atoms of a pattern match are alike.
+
+    Each kind beyond ASCII has a character of its own, by which `regex` knows it.
+    """
+
+    def __init__(self, pattern: bytes) -> None:
+        super().__init__(zip(range(128), range(128), strict=True))
+        self._pattern, self._alternatives = pattern, _alternatives(pattern) or []
+        self._atoms = list(dict.fromkeys(atom for atoms, _ in self._alternatives for atom in atoms))
+        self._members = [b"".join(compiled_regex(atom).findall(_ASCII)).decode() for atom in self._atoms]
+        self._kinds: dict[tuple[bool, ...], int] = {}
+        """By which atoms match it."""
+        self._lock = threading.Lock()
+        self.regex: Any = None
+
+    def __missing__(self, point: int) -> int:
+        """The kind of a character that comes for the first time."""
+        character = chr(point).encode()
+        matched = tuple(compiled_regex(atom).fullmatch(character) is not None for atom in self._atoms)
+        with self._lock:
+            if matched not in self._kinds:
+                self._kinds[matched] = _FIRST_KIND + len(self._kinds)
+                for at in compress(range(len(matched)), matched):
+                    self._members[at] += chr(self._kinds[matched])
+                members = dict(zip(self._atoms, self._members, strict=True))
+                self.regex = re.compile(_written(self._pattern, self._alternatives, members))
+            self[point] = self._kinds[matched]
+        return self[point]
+
+
+class TextSplitter:
+    """Splits texts as RE2 does, and faster, by patterns in one group that have an `ascii_regex`."""
+
+    def __init__(self, pattern: bytes) -> None:
+        self._pattern = pattern
+        self._in_bytes, self._in_ascii = compiled_regex(pattern), ascii_regex(pattern)
+        self._kinds = CharacterKinds(pattern)
+
+    def split(self, text: bytes) -> list[bytes]:
+        if text.isascii():
+            return list(self._in_ascii.split(text))
+        try:
+            characters = text.decode()
+        except UnicodeDecodeError:
+            return list(self._in_bytes.split(text))
+        if len(self._kinds) > _MOST_KNOWN:
+            self._kinds = CharacterKinds(self._pattern)
+        kinds = self._kinds
+        parts, at = [], 0
+        written = characters.translate(kinds)
+        for part in kinds.regex.split(written):
+            parts.append(characters[at : at + len(part)].encode())
+            at += len(part)
+        return parts
+
+
+@functools.lru_cache(64)
+def text_splitter(pattern: bytes) -> TextSplitter:
+    return TextSplitter(pattern)
+
+
+Alternative = tuple[list[bytes], str]
+"""Atoms one after the other, and `+` or nothing."""
+
+
+def _alternatives(pattern: bytes) -> list[Alternative] | None:
+    """What a pattern of simple alternatives consists of; none if it is of another form."""
+    inner = _ungrouped(pattern)
+    alternatives: list[Alternative] = []
     at = 0
     while at <= len(inner):
         if (match := _ALTERNATIVE.match(inner, at)) is None:
             return None
         atoms = [match["one"]] if match["one"] else _ATOM.findall(match["several"])
-        characters = [compiled_regex(atom).findall(_ASCII) for atom in atoms]
-        if all(characters):
-            alternatives.append((characters, match["more"] or b""))
+        alternatives.append((atoms, (match["more"] or b"").decode()))
         at = match.end() + 1
+    return alternatives
+
+
+def _ungrouped(pattern: bytes) -> bytes:
+    return pattern[1:-1] if pattern[:1] == b"(" and pattern[-1:] == b")" else pattern
+
+
+def _written(pattern: bytes, alternatives: list[Alternative], members: dict[bytes, str]) -> str:
+    """Python's expression, where each atom matches these characters."""
+    possible = [(atoms, more) for atoms, more in alternatives if all(members[atom] for atom in atoms)]
     written = []
-    for is_single, group in groupby(alternatives, lambda each: len(each[0]) == 1 and not each[1]):
+    for is_single, group in groupby(possible, lambda each: len(each[0]) == 1 and not each[1]):
         if is_single:
-            written.append(_class_of([character for (characters,), _ in group for character in characters]))
+            written.append(_class_of("".join(members[atom] for (atom,), _ in group)))
         else:
-            written += [b"".join(map(_class_of, characters)) + more for characters, more in group]
-    return re.compile((b"(%b)" if inner is not pattern else b"%b") % (b"|".join(written) or b"(?!)"))
+            written += ["".join(_class_of(members[atom]) for atom in atoms) + more for atoms, more in group]
+    expression = "|".join(written) or "(?!)"
+    return expression if _ungrouped(pattern) is pattern else f"({expression})"
 
 
-def _class_of(members: list[bytes]) -> bytes:
-    return b"[" + b"".join(b"\\x%02x" % member[0] for member in members) + b"]"
+def _class_of(members: str) -> str:
+    written = [rf"\x{ord(member):02x}" if member.isascii() else member for member in members]
+    return f"[{''.join(written)}]"
 
 
 @host("RegexFullMatch")
