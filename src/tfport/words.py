@@ -1,4 +1,4 @@
-"""Words in sentences: text from untrusted files, numbers of things, addresses."""
+"""Words in sentences: text from untrusted files, numbers of things, sizes, addresses."""
 
 from __future__ import annotations
 
@@ -11,6 +11,18 @@ def printable(text: str) -> str:
 def count(n: int, noun: str) -> str:
     """`1 node`, `1,200 nodes`."""
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def byte_size(n: int | None) -> str:
+    """`25.6 MB`; empty if unknown."""
+    if n is None:
+        return ""
+    size = float(n)
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} TB"
 
 
 def bracketed(host: str) -> str:

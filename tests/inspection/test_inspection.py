@@ -14,9 +14,9 @@ from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.graph.graph import Graph
 from tfport.graph.model import Model
 from tfport.inspection.inspection import Inspection
-from tfport.inspection.sizes import byte_size
 from tfport.reports.console import plain
 from tfport.reports.inspection import inspection_text
+from tfport.words import byte_size
 
 KERAS = "tests/truth/keras"
 

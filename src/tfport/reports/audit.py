@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tfport.audit.summary import AuditSummary, BlockingCause, TargetCounts, Upgrade
-from tfport.inspection.sizes import byte_size
 from tfport.rendering import json_of
 from tfport.reports.console import columns, cut_off, indented, more, text_of, title
 from tfport.reports.layout import ReportPart, Text
-from tfport.words import count, printable
+from tfport.words import byte_size, count, printable
 
 VERSION = 1
 MOST_ROWS = 12

@@ -11,12 +11,11 @@ from tfport.graph.model import Signature, TensorSpec
 from tfport.graph.shapes import Shape
 from tfport.graph.state import GraphTable, GraphVariable
 from tfport.inspection.inspection import KERAS_2, Inspection, StoredTensor
-from tfport.inspection.sizes import byte_size
 from tfport.rendering import json_of
 from tfport.reports.console import GAP, LABEL, cut_off, facts, indented, more, text_of, title
 from tfport.reports.layout import Grid, Group, ReportPart, Text
 from tfport.reports.outputs import outputs_json
-from tfport.words import count, printable
+from tfport.words import byte_size, count, printable
 
 VERSION = 1
 MOST_ROWS = 8

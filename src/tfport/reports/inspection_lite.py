@@ -8,10 +8,9 @@ from typing import Any
 from tfport.formats.lite.metadata import associated_files
 from tfport.formats.lite.records import CUSTOM, LiteTensor, OperatorCode
 from tfport.inspection.lite import LiteInspection
-from tfport.inspection.sizes import byte_size
 from tfport.reports.console import GAP, facts, indented, more, title
 from tfport.reports.layout import Grid, Group, ReportPart, Text
-from tfport.words import count, printable
+from tfport.words import byte_size, count, printable
 
 MOST_OPERATORS = 40
 MOST_TENSORS = 50

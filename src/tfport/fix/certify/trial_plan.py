@@ -31,8 +31,8 @@ SECONDS = 60.0
 """The processor time of all threads for the generated trials of a signature; further ones are skipped and
 reported. A busy machine must not make a comparison weaker."""
 COSTLY = 0.25
-"""If a call takes more processor seconds, two sizes are tried, which differ in every open size, and other
-values on the smaller one only."""
+"""From so many processor seconds a call on, only two sizes are tried, no open size alike in both; unusual
+values are tried in the smaller one only."""
 ENOUGH = 3
 """If the original accepts this many sizes, unusual ones are not tried."""
 Tried = tuple[Trial, TrialOutcome]

@@ -14,7 +14,7 @@ from tfport.formats.lite.records import LiteFile
 from tfport.formats.lite.write import lite_bytes
 from tfport.frontends.lite.build import file_signatures
 from tfport.graph.model import Signature
-from tfport.runtime.engines.litert.whole_file import may_run_alone
+from tfport.runtime.engines.litert.trusted_files import may_run_alone
 
 MODEL = "model.tflite"
 RANDOM = frozenset(("MULTINOMIAL", "RANDOM_STANDARD_NORMAL", "RANDOM_UNIFORM"))

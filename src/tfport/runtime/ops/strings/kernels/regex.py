@@ -55,6 +55,10 @@ _ALTERNATIVE = re.compile(
 )
 
 
+Alternative = tuple[list[bytes], str]
+"""Atoms one after the other, and `+` or nothing."""
+
+
 @functools.lru_cache(256)
 def compiled_regex(pattern: bytes) -> Any:
     import re2
@@ -76,9 +80,13 @@ def ascii_regex(pattern: bytes) -> Any:
     alternatives = _alternatives(pattern)
     if alternatives is None:
         return None
-    characters = {atom: compiled_regex(atom).findall(_ASCII) for atoms, _ in alternatives for atom in atoms}
-    members = {atom: b"".join(matched).decode() for atom, matched in characters.items()}
-    return re.compile(_written(pattern, alternatives, members).encode())
+    return re.compile(_written(pattern, alternatives, _ascii_members(alternatives)).encode())
+
+
+def _ascii_members(alternatives: list[Alternative]) -> dict[bytes, str]:
+    """The characters of ASCII that each atom matches."""
+    atoms = dict.fromkeys(atom for atoms, _ in alternatives for atom in atoms)
+    return {atom: b"".join(compiled_regex(atom).findall(_ASCII)).decode() for atom in atoms}
 
 
 class CharacterKinds(dict[int, int]):
@@ -90,8 +98,7 @@ class CharacterKinds(dict[int, int]):
     def __init__(self, pattern: bytes) -> None:
         super().__init__(zip(range(128), range(128), strict=True))
         self._pattern, self._alternatives = pattern, _alternatives(pattern) or []
-        self._atoms = list(dict.fromkeys(atom for atoms, _ in self._alternatives for atom in atoms))
-        self._members = [b"".join(compiled_regex(atom).findall(_ASCII)).decode() for atom in self._atoms]
+        self._members = _ascii_members(self._alternatives)
         self._kinds: dict[tuple[bool, ...], int] = {}
         """By which atoms match it."""
         self._lock = threading.Lock()
@@ -100,14 +107,13 @@ class CharacterKinds(dict[int, int]):
     def __missing__(self, point: int) -> int:
         """The kind of a character that comes for the first time."""
         character = chr(point).encode()
-        matched = tuple(compiled_regex(atom).fullmatch(character) is not None for atom in self._atoms)
+        matched = tuple(compiled_regex(atom).fullmatch(character) is not None for atom in self._members)
         with self._lock:
             if matched not in self._kinds:
                 self._kinds[matched] = _FIRST_KIND + len(self._kinds)
-                for at in compress(range(len(matched)), matched):
-                    self._members[at] += chr(self._kinds[matched])
-                members = dict(zip(self._atoms, self._members, strict=True))
-                self.regex = re.compile(_written(self._pattern, self._alternatives, members))
+                for atom in [*compress(self._members, matched)]:
+                    self._members[atom] += chr(self._kinds[matched])
+                self.regex = re.compile(_written(self._pattern, self._alternatives, self._members))
             self[point] = self._kinds[matched]
         return self[point]
 
@@ -141,10 +147,6 @@ class TextSplitter:
 @functools.lru_cache(64)
 def text_splitter(pattern: bytes) -> TextSplitter:
     return TextSplitter(pattern)
-
-
-Alternative = tuple[list[bytes], str]
-"""Atoms one after the other, and `+` or nothing."""
 
 
 def _alternatives(pattern: bytes) -> list[Alternative] | None:
