@@ -4,8 +4,13 @@ import random
 
 import pytest
 
-from tfport.runtime.ops.strings.kernels import regex
-from tfport.runtime.ops.strings.kernels.regex import ascii_regex, compiled_regex, text_splitter
+from tfport.runtime.ops.strings.kernels.regex import (
+    TextRegex,
+    ascii_regex,
+    compiled_regex,
+    replacement,
+    split_texts,
+)
 
 BERT = rb"(\s+|[!-/]|[:-@]|[\[-`]|[{-~]|[\p{P}]|[\x{4E00}-\x{9FFF}]|[\x{20000}-\x{2A6DF}])"
 SAME = [
@@ -41,25 +46,45 @@ def test_matches_are_those_of_re2(pattern):
         assert found == [(match.span(), match.groups()) for match in theirs.finditer(text)]
 
 
+CHARACTERS = [*"ab ,.+\\[]'\n9_", *"éßñ日本一\u3000\u2014\u0301\u00a0٣Ж😀\ue000\ue001\U00020001\ufffe\xad"]
+ILL_FORMED = [b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xf4\x90\x80\x80"]
+
+
+def texts(count, rng, pieces=CHARACTERS):
+    return ["".join(rng.choice(pieces) for _ in range(rng.randrange(12))).encode() for _ in range(count)]
+
+
 @pytest.mark.parametrize("pattern", [p if p[:1] == b"(" else b"(" + p + b")" for p in SAME])
 def test_texts_are_split_as_by_re2(pattern):
-    splitter, theirs, rng = text_splitter(pattern), compiled_regex(pattern), random.Random(45)
-    characters = [*"ab ,.+\\[]'\n9_", *"éßñ日本一\u3000\u2014\u0301\u00a0٣Ж😀\ue000\ue001\U00020001\ufffe"]
-    pieces = [character.encode() for character in characters]
-    for at in range(400):
-        text = b"".join(rng.choice(pieces) for _ in range(rng.randrange(12)))
+    theirs, rng = compiled_regex(pattern), random.Random(45)
+    for at in range(100):
+        batch = texts(rng.randrange(8), rng, CHARACTERS[: 12 if at % 3 == 0 else None])
+        if batch and at % 10 == 0:
+            batch[0] += rng.choice(ILL_FORMED) + b"a b"
+        assert split_texts(pattern, batch) == [list(theirs.split(text)) for text in batch], batch
+
+
+@pytest.mark.parametrize("rewrite", [b"", b" ", b"*", "é".encode(), b"<->", b"\xff"])
+@pytest.mark.parametrize(
+    "pattern", [*SAME, rb"\[a\]", rb" \#\#", b"^ +| +$", rb"^\s+|\s+$", rb"^a+|a+$", rb"^\.+|a+$"]
+)
+def test_matches_are_replaced_as_by_re2(pattern, rewrite):
+    theirs, rng = compiled_regex(pattern), random.Random(45)
+    change = replacement(pattern, rewrite, True)
+    for at in range(150):
+        (text,) = texts(1, rng, ["[a]", " ##", *CHARACTERS])
         if at % 10 == 0:
-            text += rng.choice([b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xf4\x90\x80\x80"]) + b"a b"
-        assert splitter.split(text) == list(theirs.split(text)), text
+            text += rng.choice(ILL_FORMED) + b"a b"
+        assert change(text) == theirs.sub(rewrite, text), text
 
 
-def test_characters_are_forgotten_when_they_are_too_many(monkeypatch):
-    monkeypatch.setattr(regex, "_MOST_KNOWN", 138)
-    splitter = regex.TextSplitter(BERT)
-    for start in range(0x80, 0x3100, 7):
-        text = "".join(map(chr, range(start, start + 5))).encode() + b" x"
-        assert splitter.split(text) == list(compiled_regex(BERT).split(text))
-    assert len(splitter._kinds) < 150
+def test_characters_of_each_region_are_asked_for_once():
+    regex, theirs = TextRegex(BERT), compiled_regex(BERT)
+    for start in range(0x80, 0x12000, 0x155):
+        text = "".join(chr(p) for p in range(start, start + 9) if not 0xD800 <= p < 0xE000) + " x"
+        compiled = regex.in_text(text)
+        assert [part.encode() for part in compiled.split(text)] == list(theirs.split(text.encode()))
+        assert regex.in_text(text) is compiled
 
 
 @pytest.mark.parametrize("pattern", OTHERS)

@@ -24,6 +24,15 @@ def map_strings(array: NDArray[Any], change: Callable[[bytes], bytes]) -> NDArra
     return string_array([change(text) for text in array.reshape(-1).tolist()], array.shape)
 
 
+def map_texts(array: NDArray[Any], change: Callable[[bytes], bytes]) -> NDArray[Any]:
+    """The same, faster, for a change to which zero bytes are nothing special: of all strings together."""
+    texts = array.reshape(-1).tolist()
+    together = b"\0".join(texts)
+    if together.count(0) != len(texts) - 1:
+        return map_strings(array, change)
+    return string_array(change(together).split(b"\0"), array.shape)
+
+
 def scalar_value(array: NDArray[Any], what: str) -> Any:
     """The element of a scalar array; `what` names the input in the error message."""
     if array.ndim:

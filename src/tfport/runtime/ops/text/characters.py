@@ -89,7 +89,14 @@ class Additions:
             first = self.composed.get(word[:-1]) or unicodedata.normalize("NFC", word[:-1])
             self.composed[first + word[-1]] = chr(point)
         marked = {*self.canonical, *self.compatible, *self.combining, *(ord(p[-1]) for p in self.composed)}
-        self.has_any = re.compile("[" + "".join(map(chr, sorted(marked))) + "]").search
+        self._finds_any = re.compile("[" + "".join(map(chr, sorted(marked))) + "]").search
+        near = "".join(chr(point) for point in sorted(marked) if point <= 0xFFFF)
+        self._may_have_any = re.compile(f"[{near}\U00010000-\U0010ffff]").search
+
+    def has_any(self, characters: str) -> bool:
+        """Whether a text has one that normalizes in another way than Python knows."""
+        # the exact class has so many characters beyond U+FFFF that each other character takes long
+        return self._may_have_any(characters) is not None and self._finds_any(characters) is not None
 
 
 @functools.cache
@@ -117,8 +124,10 @@ def normalized(text: bytes, form: str) -> bytes:
 
 
 def _normal(characters: str, form: Any) -> str:
-    if additions().has_any(characters) is None:
+    if not additions().has_any(characters):
         return unicodedata.normalize(form, characters)
+    if "\0" in characters:  # it never changes, nor what is beside it
+        return "\0".join(_normal(part, form) for part in characters.split("\0"))
     known = additions()
     mapped = known.canonical if "K" not in form else known.canonical | known.compatible
     base: Any = "NFKD" if "K" in form else "NFD"
@@ -219,8 +228,15 @@ _folding = _Folding()
 
 def folded(text: bytes) -> bytes:
     """The text with its case folded, in form NFKC; ill-formed bytes stay as they are."""
-    characters = text.decode("utf-8", "surrogateescape").translate(_folding)
-    return _normal(characters, "NFC").encode("utf-8", "surrogateescape")
+    characters = text.lower().decode("utf-8", "surrogateescape")
+    return _normal(_beyond_ascii(_folded, characters), "NFC").encode("utf-8", "surrogateescape")
+
+
+_beyond_ascii = re.compile("[^\0-\x7f]+").sub
+
+
+def _folded(match: re.Match[str]) -> str:
+    return match[0].translate(_folding)
 
 
 _CHINESE = (

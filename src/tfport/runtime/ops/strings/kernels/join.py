@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -84,15 +85,21 @@ def unsorted_segment_join(inputs, segment_ids, num_segments, *, separator):
         )
     inner = inputs.shape[segment_ids.ndim :]
     rows = inputs.reshape(len(ids), int(np.prod(inner)))
-    segments: list[list[list[bytes]]] = [[[] for _ in range(rows.shape[1])] for _ in range(count)]
-    for segment, row in zip(ids.tolist(), rows.tolist(), strict=True):
-        for column, text in zip(segments[segment], row, strict=True):
-            column.append(text)
-    # TensorFlow writes no separator before the first text that is not empty
-    columns = (
-        itertools.dropwhile(lambda text: not text, column) for segment in segments for column in segment
-    )
-    return string_array([attr_bytes(separator).join(column) for column in columns], (count, *inner))
+    order = np.argsort(ids, kind="stable")
+    ends = np.cumsum(np.bincount(ids, minlength=count)).tolist()
+    columns = [column.tolist() for column in rows[order].T]
+    separated = attr_bytes(separator).join
+    joined = [
+        separated(_from_first(column[start:end]))
+        for start, end in itertools.pairwise([0, *ends])
+        for column in columns
+    ]
+    return string_array(joined, (count, *inner))
+
+
+def _from_first(texts: list[bytes]) -> list[bytes]:
+    """The texts from the first one that is not empty: TensorFlow writes no separator before it."""
+    return texts if texts and texts[0] else list(itertools.dropwhile(operator.not_, texts))
 
 
 @host("StringNGrams")

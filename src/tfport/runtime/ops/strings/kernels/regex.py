@@ -6,7 +6,7 @@ import functools
 import re
 import threading
 from collections.abc import Callable
-from itertools import compress, groupby
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,13 +29,13 @@ _CHARACTER = re.compile(
     rb"|\xf0[\x90-\xbf][\x80-\xbf]{2}|[\xf1-\xf3][\x80-\xbf]{3}|\xf4[\x80-\x8f][\x80-\xbf]{2}"
 ).match
 """One character of UTF-8."""
-_PLAIN_TEXT = re.compile(rb"[A-Za-z0-9 \t\n_\-<>=,;:!@#%&\"'`~/]+").fullmatch
+_PLAIN_TEXT = re.compile(rb"(?:[A-Za-z0-9 \t\n_\-<>=,;:!@#%&\"'`~/]|\\[!-/:-@\[-`{-~])+").fullmatch
 """A pattern that matches itself only."""
 _ASCII = bytes(range(128))
-_FIRST_KIND = 0xE000
-"""Characters for private use stand for kinds of characters; those of texts have kinds themselves."""
-_MOST_KNOWN = 50_000
-"""Characters whose kinds are kept."""
+_REGION = 4096
+"""Code points about which RE2 is asked together."""
+_AT_BOTH_ENDS = re.compile(rb"\^(\\s|[^\\^$.|?*+(){}\[\]\x80-\xff])\+\|(\1)\+\$").fullmatch
+"""One character of ASCII, or whitespace, as often as it is there: `^ +| +$`."""
 _NO_CHARACTER = re.compile(rb"[|^$]+").fullmatch
 """A pattern that matches only empty strings."""
 _ASCII_CHARACTERS = re.compile(
@@ -53,10 +53,6 @@ _ATOM = re.compile(
 _ALTERNATIVE = re.compile(
     rb"(?P<one>%b)(?P<more>\+?)(?=\||$)|(?P<several>(?:%b)+)(?=\||$)" % (_ATOM.pattern, _ATOM.pattern)
 )
-
-
-Alternative = tuple[list[bytes], str]
-"""Atoms one after the other, and `+` or nothing."""
 
 
 @functools.lru_cache(256)
@@ -77,76 +73,138 @@ def ascii_regex(pattern: bytes) -> Any:
 
     Only for alternatives such as `\\s+|[\\p{P}]`, maybe in one group, for which Python needs linear time.
     """
-    alternatives = _alternatives(pattern)
-    if alternatives is None:
-        return None
-    return re.compile(_written(pattern, alternatives, _ascii_members(alternatives)).encode())
+    return None if _alternatives(pattern) is None else text_regex(pattern).in_ascii
 
 
-def _ascii_members(alternatives: list[Alternative]) -> dict[bytes, str]:
-    """The characters of ASCII that each atom matches."""
-    atoms = dict.fromkeys(atom for atoms, _ in alternatives for atom in atoms)
-    return {atom: b"".join(compiled_regex(atom).findall(_ASCII)).decode() for atom in atoms}
+class TextRegex:
+    """A pattern with an `ascii_regex` as Python's regular expressions of ASCII texts, and of all others.
 
-
-class CharacterKinds(dict[int, int]):
-    """Kinds of characters: those that the same atoms of a pattern match are alike.
-
-    Each kind beyond ASCII has a character of its own, by which `regex` knows it.
+    RE2 says which characters the atoms of the pattern match: all of a region when a text first has one of it.
     """
 
-    def __init__(self, pattern: bytes) -> None:
-        super().__init__(zip(range(128), range(128), strict=True))
-        self._pattern, self._alternatives = pattern, _alternatives(pattern) or []
-        self._members = _ascii_members(self._alternatives)
-        self._kinds: dict[tuple[bool, ...], int] = {}
-        """By which atoms match it."""
+    def __init__(self, pattern: bytes, divider: bytes = b"") -> None:
+        """`divider`: a character that matches, too."""
+        found = _alternatives(pattern)
+        assert found is not None
+        self._alternatives = [*found, ([re.escape(divider)], "")] if divider else found
+        self._is_grouped = _ungrouped(pattern) is not pattern
+        atoms = {atom for atoms, _ in self._alternatives for atom in atoms}
+        self._matched = {atom: _matched_points(atom, _ASCII) for atom in atoms}
+        self.in_ascii = re.compile(self._written().encode())
+        self._known: set[int] = set()
+        """The regions that RE2 was asked about."""
         self._lock = threading.Lock()
-        self.regex: Any = None
+        self._in_known: Any = None
+        """The expression for texts of these, and what finds a character of another one."""
+        self._find_other: Any = re.compile("").search
 
-    def __missing__(self, point: int) -> int:
-        """The kind of a character that comes for the first time."""
-        character = chr(point).encode()
-        matched = tuple(compiled_regex(atom).fullmatch(character) is not None for atom in self._members)
-        with self._lock:
-            if matched not in self._kinds:
-                self._kinds[matched] = _FIRST_KIND + len(self._kinds)
-                for atom in [*compress(self._members, matched)]:
-                    self._members[atom] += chr(self._kinds[matched])
-                self.regex = re.compile(_written(self._pattern, self._alternatives, self._members))
-            self[point] = self._kinds[matched]
-        return self[point]
+    def may_match(self, character: bytes) -> bool:
+        """Whether an atom matches this character of ASCII."""
+        return any(character[0] in points for points in self._matched.values())
+
+    def in_text(self, characters: str) -> Any:
+        """The expression for this text."""
+        if self._find_other(characters) is not None:
+            with self._lock:
+                if regions := {ord(character) // _REGION for character in {*characters, "a"}} - self._known:
+                    self._learn(regions)
+        return self._in_known
+
+    def _learn(self, regions: set[int]) -> None:
+        """Ask RE2 about the characters of more regions."""
+        for region in regions:
+            points = range(region * _REGION, (region + 1) * _REGION)
+            text = "".join(map(chr, points)).encode(errors="ignore")
+            for atom, before in self._matched.items():
+                self._matched[atom] = np.union1d(before, _matched_points(atom, text))
+        self._known |= regions
+        self._in_known = re.compile(self._written())
+        known = (f"{chr(each * _REGION)}-{chr((each + 1) * _REGION - 1)}" for each in self._known)
+        self._find_other = re.compile(f"[^{''.join(known)}]").search
+
+    def _written(self) -> str:
+        """Python's expression, where each atom matches the characters that are known."""
+        matched = [([self._matched[atom] for atom in atoms], more) for atoms, more in self._alternatives]
+        possible = [(classes, more) for classes, more in matched if all(map(len, classes))]
+        if all(len(classes) == 1 for classes, _ in possible):
+            expression = _by_first_character([(points, more) for (points,), more in possible])
+        else:
+            expression = "|".join("".join(map(_class_of, classes)) + more for classes, more in possible)
+        return f"({expression})" if self._is_grouped else expression
 
 
-class TextSplitter:
-    """Splits texts as RE2 does, and faster, by patterns in one group that have an `ascii_regex`."""
+def _matched_points(atom: bytes, text: bytes) -> Any:
+    """The code points of a text, in ascending order, that match."""
+    found = b"".join(compiled_regex(atom).findall(text)).decode()
+    return np.frombuffer(found.encode("utf-32-le"), np.uint32)
 
-    def __init__(self, pattern: bytes) -> None:
-        self._pattern = pattern
-        self._in_bytes, self._in_ascii = compiled_regex(pattern), ascii_regex(pattern)
-        self._kinds = CharacterKinds(pattern)
 
-    def split(self, text: bytes) -> list[bytes]:
-        if text.isascii():
-            return list(self._in_ascii.split(text))
+def _by_first_character(alternatives: list[tuple[Any, str]]) -> str:
+    """Alternatives that are one character each, or one with a `+`: the first one decides which.
+
+    An expression that begins with one class is the one for which Python looks fastest.
+    """
+    first: Any = np.zeros(0, np.uint32)
+    repeated = []
+    for points, more in alternatives:
+        own = np.setdiff1d(points, first)
+        if more and len(own):
+            repeated.append(f"(?<={_class_of(own)}){_class_of(points)}*")
+        first = np.union1d(first, points)
+    if not len(first):
+        return "(?!)"
+    return _class_of(first) + (f"(?:{'|'.join(repeated)}|)" if repeated else "")
+
+
+def _class_of(points: Any) -> str:
+    breaks = np.flatnonzero(np.diff(points) != 1)
+    firsts, lasts = points[np.append(0, breaks + 1)], points[np.append(breaks, len(points) - 1)]
+    pairs = zip(map(_escaped, firsts.tolist()), map(_escaped, lasts.tolist()), strict=True)
+    return "[" + "".join(first if first == last else f"{first}-{last}" for first, last in pairs) + "]"
+
+
+def _escaped(point: int) -> str:
+    return rf"\x{point:02x}" if point < 0x80 else chr(point)
+
+
+@functools.lru_cache(256)
+def text_regex(pattern: bytes, divider: bytes = b"") -> TextRegex:
+    return TextRegex(pattern, divider)
+
+
+def split_texts(pattern: bytes, texts: list[bytes], divider: bytes = b"\0") -> list[list[bytes]]:
+    """The parts of each text, as RE2 splits it, by a pattern in one group that has an `ascii_regex`.
+
+    No text has the divider. All texts are split together, unless the pattern may match it.
+    """
+    if len(texts) > 1 and not text_regex(pattern).may_match(divider):
         try:
-            characters = text.decode()
+            parts = _split_text(text_regex(pattern, divider), divider.join(texts))
         except UnicodeDecodeError:
-            return list(self._in_bytes.split(text))
-        if len(self._kinds) > _MOST_KNOWN:
-            self._kinds = CharacterKinds(self._pattern)
-        kinds = self._kinds
-        parts, at = [], 0
-        written = characters.translate(kinds)
-        for part in kinds.regex.split(written):
-            parts.append(characters[at : at + len(part)].encode())
-            at += len(part)
-        return parts
+            pass
+        else:
+            ends = [2 * at + 1 for at, part in enumerate(parts[1::2]) if part == divider]
+            starts = [0, *(end + 1 for end in ends)]
+            return [parts[start:end] for start, end in zip(starts, [*ends, len(parts)], strict=True)]
+    return [_split_one(pattern, text) for text in texts]
 
 
-@functools.lru_cache(64)
-def text_splitter(pattern: bytes) -> TextSplitter:
-    return TextSplitter(pattern)
+def _split_one(pattern: bytes, text: bytes) -> list[bytes]:
+    try:
+        return _split_text(text_regex(pattern), text)
+    except UnicodeDecodeError:
+        return list(compiled_regex(pattern).split(text))
+
+
+def _split_text(regex: TextRegex, text: bytes) -> list[bytes]:
+    if text.isascii():
+        return list(regex.in_ascii.split(text))
+    characters = text.decode()
+    return list(map(str.encode, regex.in_text(characters).split(characters)))
+
+
+Alternative = tuple[list[bytes], str]
+"""Atoms one after the other, and `+` or nothing."""
 
 
 def _alternatives(pattern: bytes) -> list[Alternative] | None:
@@ -167,24 +225,6 @@ def _ungrouped(pattern: bytes) -> bytes:
     return pattern[1:-1] if pattern[:1] == b"(" and pattern[-1:] == b")" else pattern
 
 
-def _written(pattern: bytes, alternatives: list[Alternative], members: dict[bytes, str]) -> str:
-    """Python's expression, where each atom matches these characters."""
-    possible = [(atoms, more) for atoms, more in alternatives if all(members[atom] for atom in atoms)]
-    written = []
-    for is_single, group in groupby(possible, lambda each: len(each[0]) == 1 and not each[1]):
-        if is_single:
-            written.append(_class_of("".join(members[atom] for (atom,), _ in group)))
-        else:
-            written += ["".join(_class_of(members[atom]) for atom in atoms) + more for atoms, more in group]
-    expression = "|".join(written) or "(?!)"
-    return expression if _ungrouped(pattern) is pattern else f"({expression})"
-
-
-def _class_of(members: str) -> str:
-    written = [rf"\x{ord(member):02x}" if member.isascii() else member for member in members]
-    return f"[{''.join(written)}]"
-
-
 @host("RegexFullMatch")
 def regex_full_match(input, pattern):
     return _matches(input, scalar_value(pattern, "pattern"))
@@ -196,8 +236,12 @@ def static_regex_full_match(input, *, pattern):
 
 
 def _matches(input: Any, pattern: bytes) -> Any:
-    match = compiled_regex(pattern).fullmatch
-    flat = [match(text) is not None for text in input.reshape(-1).tolist()]
+    match, texts = compiled_regex(pattern).fullmatch, input.reshape(-1).tolist()
+    if len(texts) < FEW:
+        flat = [match(text) is not None for text in texts]
+    else:
+        matches = {text: match(text) is not None for text in {*texts}}
+        flat = [matches[text] for text in texts]
     return np.array(flat, bool).reshape(input.shape)
 
 
@@ -217,6 +261,8 @@ def _replaced(input: Any, pattern: bytes, rewrite: bytes, everywhere: bool) -> A
     return map_strings(input, replacement(pattern, rewrite, everywhere))
 
 
+FEW = 16
+"""From as many strings on, each different one is matched only once."""
 LONG = 2**16
 """Bytes that a string may become before its size is computed first."""
 
@@ -257,13 +303,35 @@ def _replacement(pattern: bytes, rewrite: bytes, everywhere: bool) -> Callable[[
     search = compiled.search
     if not everywhere:
         return lambda text: _first_replaced(search, text, pieces)
-    if _ONE_CHARACTER(pattern) and len(rewrite) <= 1 and rewrite != b"\\":
-        quick = _replaced_characters(pattern, rewrite)
-        return lambda text: quick(text) if text.isascii() else _all_replaced(search, text, pieces)
+    if _alternatives(pattern) is not None and b"\\" not in rewrite:
+        return _quick_replacement(pattern, rewrite, lambda text: _all_replaced(search, text, pieces))
     if (in_ascii := ascii_regex(pattern)) is not None:
         search_ascii = in_ascii.search
         return lambda text: _all_replaced(search_ascii if text.isascii() else search, text, pieces)
     return lambda text: _all_replaced(search, text, pieces)
+
+
+def _quick_replacement(
+    pattern: bytes, rewrite: bytes, otherwise: Callable[[bytes], bytes]
+) -> Callable[[bytes], bytes]:
+    """The same by the `ascii_regex` of a pattern, for a plain rewrite; `otherwise`: for ill-formed texts."""
+    regex, is_byte = text_regex(pattern), _ONE_CHARACTER(pattern) and len(rewrite) <= 1
+    in_ascii = _replaced_characters(pattern, rewrite) if is_byte else partial(regex.in_ascii.sub, rewrite)
+    try:
+        written = rewrite.decode()
+    except UnicodeDecodeError:
+        return otherwise
+
+    def change(text: bytes) -> bytes:
+        if text.isascii():
+            return in_ascii(text)
+        try:
+            characters = text.decode()
+        except UnicodeDecodeError:
+            return otherwise(text)
+        return regex.in_text(characters).sub(written, characters).encode()  # type: ignore[no-any-return]
+
+    return change
 
 
 @functools.lru_cache(256)
@@ -275,7 +343,11 @@ def plain_replacement(pattern: bytes, rewrite: bytes) -> Callable[[bytes], bytes
         return bytes
     if len(rewrite) <= 1 and _ASCII_CHARACTERS(pattern):
         return _replaced_characters(pattern, rewrite)
-    return (lambda text: text.replace(pattern, rewrite)) if _PLAIN_TEXT(pattern) else None
+    if not rewrite and (ends := _AT_BOTH_ENDS(pattern)):
+        stripped = b"".join(compiled_regex(ends[1]).findall(_ASCII))
+        return lambda text: text.strip(stripped)
+    plain = pattern.replace(b"\\", b"")
+    return (lambda text: text.replace(plain, rewrite)) if _PLAIN_TEXT(pattern) else None
 
 
 def _replaced_characters(pattern: bytes, rewrite: bytes) -> ByteChange:

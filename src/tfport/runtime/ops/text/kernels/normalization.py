@@ -10,7 +10,7 @@ import numpy as np
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
 from tfport.runtime.ops.ragged.splits import check_splits
-from tfport.runtime.ops.strings.byte_strings import map_strings
+from tfport.runtime.ops.strings.byte_strings import map_strings, map_texts
 from tfport.runtime.ops.text.characters import folded, normalized, normalized_parts
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _FORMS = ("NFC", "NFD", "NFKC", "NFKD")
 @host("NormalizeUTF8")
 def normalize_utf8(input, *, normalization_form):
     form = _form(normalization_form)
-    return map_strings(input, lambda text: text if text.isascii() else normalized(text, form))
+    return map_texts(input, lambda text: text if text.isascii() else normalized(text, form))
 
 
 def _form(name: str) -> str:
@@ -33,7 +33,7 @@ def _form(name: str) -> str:
 
 @host("CaseFoldUTF8")
 def case_fold_utf8(input):
-    return map_strings(input, lambda text: text.lower() if text.isascii() else folded(text))
+    return map_texts(input, lambda text: text.lower() if text.isascii() else folded(text))
 
 
 class Edits(NamedTuple):

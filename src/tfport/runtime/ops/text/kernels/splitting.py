@@ -15,7 +15,7 @@ from tfport.runtime.lower import host
 from tfport.runtime.ops.ragged.splits import check_splits
 from tfport.runtime.ops.shared.arrays import string_array
 from tfport.runtime.ops.strings.byte_strings import printable, scalar_value
-from tfport.runtime.ops.strings.kernels.regex import TextSplitter, ascii_regex, compiled_regex, text_splitter
+from tfport.runtime.ops.strings.kernels.regex import ascii_regex, compiled_regex, split_texts
 from tfport.runtime.ops.text.characters import NOT_A_CHARACTER, WHITESPACE, code_points, script_numbers
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def regex_split(input, delim_regex_pattern, keep_delim_regex_pattern):
     delimiter, keep = compiled_regex(pattern), compiled_regex(kept) if kept else None
     in_ascii = ascii_regex(pattern)
     if in_ascii is not None and in_ascii.groups:
-        return _split_completely(input.reshape(-1).tolist(), text_splitter(pattern), keep)
+        return _split_completely(input.reshape(-1).tolist(), pattern, keep)
     is_kept: dict[bytes, bool] = {b"": False}
     tokens: list[bytes] = []
     starts: list[int] = []
@@ -108,14 +108,14 @@ def regex_split(input, delim_regex_pattern, keep_delim_regex_pattern):
     )
 
 
-def _split_completely(texts: list[bytes], splitter: TextSplitter, keep: Any) -> tuple[NDArray[Any], ...]:
+def _split_completely(texts: list[bytes], pattern: bytes, keep: Any) -> tuple[NDArray[Any], ...]:
     """The same for all texts together, where the first group of a delimiter is all of it."""
     texts = [text.partition(b"\0")[0] for text in texts]
     parts: list[bytes] = []
     """What is between delimiters, and these, in turn; no text ends with a delimiter."""
     row_ends = [0]
-    for text in texts:
-        parts += splitter.split(text)
+    for text_parts in split_texts(pattern, texts):
+        parts += text_parts
         parts.append(b"")
         row_ends.append(len(parts))
     delimiters = parts[1::2]

@@ -12,7 +12,7 @@ import numpy as np
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host, quick
 from tfport.runtime.ops.ragged.splits import check_splits
-from tfport.runtime.ops.shared.arrays import string_array
+from tfport.runtime.ops.shared.arrays import expand_ranges, string_array
 from tfport.runtime.ops.strings.byte_strings import attr_bytes
 from tfport.runtime.ops.tables.table import LookupTable, StaticTable
 from tfport.runtime.ops.text.characters import code_points
@@ -92,16 +92,20 @@ def wordpiece_tokenize(
         split_unknown_characters,
     )
     known = _cache(vocab_lookup_table, options)
-    rows = [known[word] for word in input_values.reshape(-1).tolist()]
+    words = input_values.reshape(-1).tolist()
+    numbers = {word: number for number, word in enumerate(dict.fromkeys(words))}
+    rows = [known[word] for word in numbers]
     pieces, starts, ends = (list(chain.from_iterable(row[at] for row in rows)) for at in range(3))
-    lengths = [len(row[0]) for row in rows]
+    lengths = np.fromiter((len(row[0]) for row in rows), np.int64, len(rows))
+    # the tokens of each different word, and then those of all words
+    which = np.fromiter(map(numbers.__getitem__, words), np.int64, len(words))
+    counts = lengths[which]
+    tokens = expand_ranges((np.cumsum(lengths) - lengths)[which], counts, 1)
     return (
-        string_array(pieces),
-        np.array(lengths, np.int64)
-        if output_row_partition_type == "row_lengths"
-        else np.cumsum([0, *lengths]),
-        np.array(starts, np.int64),
-        np.array(ends, np.int64),
+        string_array(pieces)[tokens],
+        counts if output_row_partition_type == "row_lengths" else np.append(0, np.cumsum(counts)),
+        np.array(starts, np.int64)[tokens],
+        np.array(ends, np.int64)[tokens],
     )
 
 
