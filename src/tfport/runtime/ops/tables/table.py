@@ -90,8 +90,8 @@ class LookupTable(ABC):
     def export(self) -> tuple[NDArray[Any], NDArray[Any]]:
         with self.lock:
             keys = np.empty((len(self._rows), *self.key_shape), self.key.numpy)
-            for i, key in enumerate(self._rows):
-                keys[i] = key
+            if self._rows:
+                keys[:] = list(self._rows)
             return keys, self._values[list(self._rows.values())]
 
     def _default(self, default: NDArray[Any], full: Shape) -> NDArray[Any]:
@@ -165,6 +165,7 @@ class StaticTable(LookupTable):
     """An immutable table: initialized once, then only read."""
 
     filled = False
+    _exported: tuple[NDArray[Any], NDArray[Any]] | None = None
 
     def find(self, keys: NDArray[Any], default: NDArray[Any]) -> NDArray[Any]:
         if not self.filled:
@@ -174,7 +175,10 @@ class StaticTable(LookupTable):
     def export(self) -> tuple[NDArray[Any], NDArray[Any]]:
         if not self.filled:
             raise RunFailed(f"table `{self.name}` was read before it was initialized")
-        return super().export()
+        if self._exported is None:
+            self._exported = super().export()
+        keys, values = self._exported
+        return keys.copy(), values.copy()
 
     def fill(self, keys: NDArray[Any], values: NDArray[Any]) -> None:
         listed_keys, rows = self._pairs(keys, values)
