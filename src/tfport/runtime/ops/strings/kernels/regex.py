@@ -84,9 +84,9 @@ class TextRegex:
 
     def __init__(self, pattern: bytes, divider: bytes = b"") -> None:
         """`divider`: a character that matches, too."""
-        found = _alternatives(pattern)
-        assert found is not None
-        self._alternatives = [*found, ([re.escape(divider)], "")] if divider else found
+        alternatives = _alternatives(pattern)
+        assert alternatives is not None
+        self._alternatives = [*alternatives, ([re.escape(divider)], "")] if divider else alternatives
         self._is_grouped = _ungrouped(pattern) is not pattern
         atoms = {atom for atoms, _ in self._alternatives for atom in atoms}
         self._matched = {atom: _matched_points(atom, _ASCII) for atom in atoms}
@@ -135,8 +135,8 @@ class TextRegex:
 
 def _matched_points(atom: bytes, text: bytes) -> Any:
     """The code points of a text, in ascending order, that match."""
-    found = b"".join(compiled_regex(atom).findall(text)).decode()
-    return np.frombuffer(found.encode("utf-32-le"), np.uint32)
+    characters = b"".join(compiled_regex(atom).findall(text)).decode()
+    return np.frombuffer(characters.encode("utf-32-le"), np.uint32)
 
 
 def _by_first_character(alternatives: list[tuple[Any, str]]) -> str:
