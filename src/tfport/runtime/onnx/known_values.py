@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+from tfport.graph.dtypes import DType
 from tfport.runtime.onnx.shape_rule import Attrs, Inputs, required
 from tfport.runtime.operand import Dims, Operand
 
@@ -95,6 +96,15 @@ def _slice_known(known: Dims, inputs: Inputs) -> Dims | None:
     start, end, *rest = (bound[0] or 0 for bound in bounds if bound is not None)
     step = rest[1] if len(rest) > 1 else 1
     return known[start : end if end > -(2**62) else None : step]
+
+
+def index_mask(dtype: DType) -> int:
+    """All bits but the second one: the bitwise AND of a negative index with it is out of range in ONNX too.
+
+    The smallest integer, which NaN becomes when it is cast, stays as it is. An index changes from 2**30 on
+    (int32; 2**62 for int64), and no axis is that long.
+    """
+    return ~(1 << (8 * dtype.numpy.itemsize - 2))
 
 
 def is_never_negative(operand: Operand) -> bool:

@@ -21,6 +21,7 @@ import numpy as np
 from tfport.errors import CannotRun, Error
 from tfport.graph.dtypes import BOOL, INT32, INT64
 from tfport.runtime.onnx.builder import OPSET, Builder
+from tfport.runtime.onnx.known_values import index_mask
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode, Program, Step
 from tfport.startup.dataclass import dataclass
@@ -355,18 +356,18 @@ def _trilu(b: Builder, node: OnnxNode) -> Operand | None:
     return b.Where(b.const(mask, BOOL), data, b.const(0, data.dtype))
 
 
-def _without_sign_bit(b: Builder, node: OnnxNode) -> Operand | None:
-    """All bits but the sign, by which lowerings make a negative index one that is out of range."""
+def _negative_out_of_range(b: Builder, node: OnnxNode) -> Operand | None:
+    """The largest integer for negative ones, which lowerings make out of range with fewer nodes."""
     x, mask = node.inputs
     assert x is not None
     assert mask is not None
-    limits = np.iinfo(x.dtype.numpy)
-    if x.dtype not in (INT32, INT64) or mask.array is None or not (mask.array == limits.max).all():
+    if x.dtype not in (INT32, INT64) or mask.array is None or not (mask.array == index_mask(x.dtype)).all():
         return None
-    return b.Where(b.Less(x, b.const(0, x.dtype)), b.Sub(x, b.const(limits.min, x.dtype)), x)
+    largest = b.const(np.iinfo(x.dtype.numpy).max, x.dtype)
+    return b.Where(b.Less(x, b.const(0, x.dtype)), largest, x)
 
 
-_PLAIN: dict[str, Rewrite] = {"BitwiseAnd": _without_sign_bit, "Reshape": _reshaped_to_known_sizes}
+_PLAIN: dict[str, Rewrite] = {"BitwiseAnd": _negative_out_of_range, "Reshape": _reshaped_to_known_sizes}
 """What is said with nodes that more readers know, in every opset."""
 _REWRITES: dict[str, Rewrite] = {
     "DFT": _transform,

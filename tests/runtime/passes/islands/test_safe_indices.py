@@ -8,6 +8,7 @@ from tests.runtime.passes.rewritten import flagged, rewritten
 from tfport.graph.dtypes import FLOAT32, INT64, DType
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.onnx.graph import OnnxGraph
+from tfport.runtime.onnx.known_values import index_mask
 from tfport.runtime.operand import Operand
 from tfport.runtime.passes.island_model import island_model
 from tfport.runtime.passes.islands.input_flags import safe_indices
@@ -34,7 +35,7 @@ def gathered(op, attrs, indices: Operand, *, sizes_known: bool = False, mask: bo
     b = Builder("test")
     table = Operand(FLOAT32, TABLE.shape if sizes_known else (None, None), name="table")
     if mask:
-        indices = b.BitwiseAnd(indices, b.const(np.iinfo(indices.dtype.numpy).max, indices.dtype))
+        indices = b.BitwiseAnd(indices, b.const(index_mask(indices.dtype), indices.dtype))
     output = b.nodes(op, table, indices, dtype=FLOAT32, **attrs)[0]
     return b.added, table, output
 

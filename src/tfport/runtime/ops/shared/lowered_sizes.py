@@ -9,7 +9,7 @@ import numpy as np
 from tfport.graph.dtypes import BOOL
 from tfport.runtime.lower import CannotLower
 from tfport.runtime.onnx.builder import Builder
-from tfport.runtime.onnx.known_values import is_never_negative
+from tfport.runtime.onnx.known_values import index_mask, is_never_negative
 from tfport.runtime.operand import Operand
 
 LAST, FIRST = 2**63 - 1, -(2**63)
@@ -117,10 +117,9 @@ def cut(b: Builder, x: Operand, spans: dict[int, tuple[int, int, int]]) -> Opera
 
 
 def never_negative(b: Builder, indices: Operand) -> Operand:
-    """Indices without a sign bit.
+    """Indices of which a negative one is out of range.
 
-    A negative index counts from the end in ONNX and is an error in TensorFlow; without its sign it is
-    far out of range, and an error in both.
+    A negative index counts from the end in ONNX and is an error in TensorFlow; see `index_mask`.
     """
     wide = indices if indices.dtype.name in ("int32", "int64") else b.int64(indices)
     if wide.array is not None:
@@ -129,7 +128,7 @@ def never_negative(b: Builder, indices: Operand) -> Operand:
         return wide
     if is_never_negative(wide):
         return wide
-    return b.BitwiseAnd(wide, b.const(np.iinfo(wide.dtype.numpy).max, wide.dtype))
+    return b.BitwiseAnd(wide, b.const(index_mask(wide.dtype), wide.dtype))
 
 
 def select(b: Builder, condition: Operand, x: Operand, y: Operand) -> Operand:

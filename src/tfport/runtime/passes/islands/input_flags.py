@@ -18,6 +18,7 @@ import numpy as np
 from tfport.graph.dtypes import FLOAT32, INT32, INT64
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.onnx.graph import OnnxGraph
+from tfport.runtime.onnx.known_values import index_mask
 from tfport.runtime.onnx.model import nodes_of
 from tfport.runtime.operand import Operand
 from tfport.runtime.passes.island_graph import IslandGraph
@@ -212,13 +213,13 @@ def _number(operand: Operand | None) -> int | None:
 
 
 def _with_sign(indices: Operand, graph: OnnxGraph) -> Operand | None:
-    """The indices before a lowering removed their sign, so that negative ones are out of range."""
+    """The indices before a lowering made negative ones out of range."""
     masked = graph.producer(indices, "BitwiseAnd")
     if masked is None:
         return None
     mask = masked.inputs[1]
-    largest = np.iinfo(indices.dtype.numpy).max
-    is_mask = mask is not None and mask.array is not None and mask.array.ndim == 0 and mask.array == largest
+    array = mask.array if mask is not None else None
+    is_mask = array is not None and array.ndim == 0 and array == index_mask(indices.dtype)
     return masked.inputs[0] if is_mask else None
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from tfport.graph.dtypes import DType
 from tfport.runtime.engines.litert.island_node import IslandNode, IslandValue, NotInLite, constant_value
 from tfport.runtime.engines.litert.lite_scribe import LiteScribe
 from tfport.runtime.engines.litert.rules.elementwise import broadcast
+from tfport.runtime.onnx.known_values import index_mask
 
 BOOL = "bool"
 COMPARISONS = {
@@ -45,12 +47,12 @@ def choice(out: LiteScribe, node: IslandNode) -> IslandValue:
 def bitwise_and(out: LiteScribe, node: IslandNode) -> IslandValue:
     """With a constant of the form 2**n - 1 it is a remainder.
 
-    Without their sign, indices would be out of range if they are negative; GATHER refuses those too.
+    What makes a negative index one that is out of range is left out; GATHER refuses negative ones itself.
     """
     for x, y in ((node.first, node.value(1)), (node.value(1), node.first)):
         if y.array is not None and x.array is None:
             mask = y.constant()
-            if mask.dtype.kind == "i" and (mask == np.iinfo(mask.dtype).max).all():
+            if mask.dtype.kind == "i" and (mask == index_mask(DType.parse(mask.dtype.name))).all():
                 return x
             mask = mask.astype(np.int64)
             if (mask > 0).all() and not (mask & (mask + 1)).any():
