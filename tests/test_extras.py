@@ -1,6 +1,7 @@
 """A light install: what works without the packages of an extra, and the sentence where one is missing."""
 
 import importlib
+import importlib.metadata
 import json
 import pickle
 import re
@@ -15,7 +16,15 @@ from packaging.requirements import Requirement
 import tfport
 from tfport.cli.commands import all_commands
 from tfport.cli.main import main
-from tfport.extras import EXTRAS, INCLUDED, NOT_REQUIRED, install_command, optional_module, require
+from tfport.extras import (
+    EXTRAS,
+    INCLUDED,
+    NOT_REQUIRED,
+    install_command,
+    installed_version,
+    optional_module,
+    require,
+)
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -213,3 +222,19 @@ def test_a_module_is_imported_where_it_is_used(monkeypatch):
     monkeypatch.setitem(sys.modules, "yaml", None)
     with pytest.raises(tfport.MissingPackage, match="reading YAML needs PyYAML"):
         optional_module("yaml", "reading YAML")
+
+
+def test_the_version_of_a_package_is_the_one_that_its_metadata_states():
+    for distribution in importlib.metadata.distributions():
+        name = distribution.metadata["Name"]
+        assert installed_version(name) == importlib.metadata.version(name), name
+    assert installed_version("no-such-package") is None
+
+
+def test_a_package_without_a_folder_of_pip_is_asked_for_its_version(tmp_path, monkeypatch):
+    (tmp_path / "Odd_name.egg-info").mkdir()
+    (tmp_path / "Odd_name.egg-info/PKG-INFO").write_text(
+        "Metadata-Version: 2.1\nName: Odd.name\nVersion: 1.5\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    assert installed_version("odd-name") == "1.5"

@@ -194,9 +194,7 @@ def results() -> dict[str, Any]:
 
 
 def save(name: str, key: str, value: Any) -> None:
-    known = results()
-    known.setdefault(name, {})[key] = value
-    DATA.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
+    shared.keep(DATA, name, key, value, {})
 
 
 def add(name: str, side: str, key: str, value: Any) -> None:

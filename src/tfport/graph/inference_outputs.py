@@ -31,8 +31,13 @@ from tfport.graph.state import VARIABLES
 
 
 def _ops(patterns: str) -> Callable[[str], object]:
-    """A test for op names, from names with `*`."""
-    return cache(re.compile("|".join(map(translate, patterns.split()))).match)
+    """A test for op names, from names with `*`; compiled when it is needed, which takes a while."""
+
+    @cache
+    def compiled() -> re.Pattern[str]:
+        return re.compile("|".join(map(translate, patterns.split())))
+
+    return cache(lambda name: compiled().match(name))
 
 
 _is_source = _ops("""

@@ -20,9 +20,10 @@ from tfport.fix.certify.verification import (
 )
 from tfport.fix.result import Fixed
 from tfport.fix.verify_certificate import CertificateCheck
-from tfport.rendering import json_of
+from tfport.rendering import PAGE, json_of, renderer_of
 from tfport.reports.console import columns, cut_off, facts, indented, text_of, title
 from tfport.reports.layout import ReportPart, Text
+from tfport.static_page.page import model_entry, self_contained_page
 from tfport.words import count, printable
 
 VERSION = 1
@@ -205,3 +206,12 @@ def certificate_check_json(check: CertificateCheck) -> dict[str, Any]:
         "notes": check.notes,
         "comparison": verification_json(check.verification) if check.verification is not None else None,
     }
+
+
+@renderer_of(Certificate, PAGE)
+def certificate_page(certificate: Certificate) -> str:
+    """The page that `tfport fix` writes beside the model: rules, inputs tried, differences."""
+    title = printable(f"{certificate.source}: certificate")
+    documents = {"certificate": certificate.to_json()}
+    entry = model_entry(certificate.source, "", 0)
+    return self_contained_page("fix", title, entry, documents, str(certificate))

@@ -9,11 +9,11 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Iterable, Sequence
-from importlib import metadata
 
 import numpy as np
 
 from tfport.errors import CannotRun
+from tfport.extras import installed_version
 from tfport.formats.proto import onnx_pb2 as pb
 from tfport.graph.dtypes import BOOL, FLOAT32, DType
 from tfport.graph.model import Model, Signature, TensorSpec
@@ -241,7 +241,7 @@ def _halves(operand: Operand) -> bool:
 
 def _describe(into: pb.ModelProto, model: Model, signature: Signature) -> None:
     """Note the producer, and what the file came from."""
-    into.producer_version = metadata.version("tfport")
+    into.producer_version = installed_version("tfport") or ""
     into.graph.name = signature.name or "main"
     info = model.meta.meta_info_def
     facts = {

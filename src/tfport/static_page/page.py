@@ -10,14 +10,16 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
 from html import escape
-from importlib.metadata import version
 from pathlib import Path
 from string import Template
 from typing import Any
+
+from tfport.extras import installed_version
 
 ASSETS = Path(__file__).parent / "assets"
 """The page as `make web` builds it, for a server."""
@@ -58,7 +60,7 @@ def self_contained_page(
     Browsers without JavaScript show the text, which is what the command prints.
     """
     script, style, icon = _assets()
-    made = {"tfport": version("tfport"), "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")}
+    made = {"tfport": installed_version("tfport"), "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")}
     data = {"version": VERSION, "view": view, "title": title, "made": made, "model": model, **documents}
     policy = Template(POLICY).substitute(script=_digest(script), style=_digest(style))
     return PAGE.substitute(
@@ -70,6 +72,15 @@ def self_contained_page(
         script=script,
         text=escape(text.strip("\n")),
     )
+
+
+def model_entry(path: str, kind: str, size: int) -> dict[str, Any]:
+    """What a page says about its model."""
+    name = os.path.basename(os.path.normpath(path)) or path
+    return {
+        "id": "model", "path": path, "name": name, "kind": kind, "bytes": size,
+        "opened": True, "example": False,
+    }  # fmt: skip
 
 
 def harmless_json(document: Any) -> str:

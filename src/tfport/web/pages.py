@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from tfport.atlas.known_ops import known_ops
 from tfport.check.check_report import CheckReport
 from tfport.errors import Error
-from tfport.fix.certify.certificate import Certificate
 from tfport.formats.digests import model_digest, model_files
 from tfport.graph.model import Model
 from tfport.inspection.inspection import Inspection, inspect_model
 from tfport.matrix.matrix import Matrix
 from tfport.rendering import PAGE, renderer_of
 from tfport.reports.check.formats import ReportFormat, report_format
-from tfport.static_page.page import self_contained_page
+from tfport.static_page.page import model_entry, self_contained_page
 from tfport.web.graph_view.finding_nodes import report_with_nodes
 from tfport.web.graph_view.graphs import ModelGraphs
 from tfport.web.matrix_details import matrix_with_details
@@ -33,7 +32,6 @@ MOST_NODES = 20_000
 MOST_FILES = 10_000
 MOST_HASHED = 2 << 30
 """The most bytes of a model whose page states its hash: a notebook shows pages too."""
-ID = "model"
 
 
 @renderer_of(CheckReport, PAGE)
@@ -81,14 +79,6 @@ def audit_page(summary: AuditSummary) -> str:
     )
 
 
-def model_entry(path: str, kind: str, size: int) -> dict[str, Any]:
-    """What a page says about its model."""
-    name = os.path.basename(os.path.normpath(path)) or path
-    return {
-        "id": ID, "path": path, "name": name, "kind": kind, "bytes": size, "opened": True, "example": False,
-    }  # fmt: skip
-
-
 def _entry(model: Model) -> dict[str, Any]:
     entry = model_entry(model.where, model.format.key, size_on_disk(model.where))
     return {**entry, "sha256": _digest(model.where)}
@@ -116,15 +106,6 @@ def _graphs(graphs: ModelGraphs) -> dict[str, Any]:
 
 def _title(model: str, what: str) -> str:
     return printable(f"{model}: {what}")
-
-
-@renderer_of(Certificate, PAGE)
-def certificate_page(certificate: Certificate) -> str:
-    """The page that `tfport fix` writes beside the model: rules, inputs tried, differences."""
-    title = printable(f"{certificate.source}: certificate")
-    documents = {"certificate": certificate.to_json()}
-    entry = model_entry(certificate.source, "", 0)
-    return self_contained_page("fix", title, entry, documents, str(certificate))
 
 
 @report_format("html")

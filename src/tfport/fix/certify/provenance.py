@@ -5,9 +5,9 @@ from __future__ import annotations
 import platform
 from datetime import UTC, datetime
 from functools import cache
-from importlib import metadata
 from typing import Any
 
+from tfport.extras import installed_version
 from tfport.startup.dataclass import dataclass, field, replace
 
 OURS = ("numpy", "onnxruntime", "openvino", "ai-edge-litert", "ml-dtypes", "protobuf")
@@ -16,10 +16,7 @@ OURS = ("numpy", "onnxruntime", "openvino", "ai-edge-litert", "ml-dtypes", "prot
 
 @cache
 def own_version() -> str:
-    try:
-        return metadata.version("tfport")
-    except metadata.PackageNotFoundError:  # a checkout that is not installed
-        return "unknown"
+    return installed_version("tfport") or "unknown"  # a checkout that is not installed
 
 
 def own_name() -> str:
@@ -81,14 +78,8 @@ def own_facts() -> RunnerFacts:
 @cache
 def installed_versions() -> dict[str, str]:
     """The versions of the packages that tfport's runtime uses."""
-    versions = {}
-    for package in OURS:
-        for name in (package, f"{package}-gpu"):
-            try:
-                versions[name] = metadata.version(name)
-            except metadata.PackageNotFoundError:
-                continue
-    return versions
+    names = [name for package in OURS for name in (package, f"{package}-gpu")]
+    return {name: version for name in names if (version := installed_version(name)) is not None}
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ The comparison is by tfport's runtime, and by LiteRT if it is installed.
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
 import sys
 from collections.abc import Mapping
@@ -18,6 +17,7 @@ from tfport.atlas.target import Target
 from tfport.check.check_report import check_model
 from tfport.check.lite.op_versions import needed_version
 from tfport.errors import CannotRun, Error
+from tfport.extras import installed_version
 from tfport.fix.attempt import FixAttempt, ModelForm
 from tfport.fix.certify.other_runner import OtherRunner
 from tfport.fix.certify.verify import Progress, verify
@@ -80,17 +80,10 @@ def usual_interpreter(*, with_flex: bool = False) -> str:
         newest_first = reversed(list(lite_versions(TENSORFLOW)))
         registries = (lite_release(TENSORFLOW, version) for version in newest_first)
         return next(f"{TENSORFLOW}=={r.version}" for r in registries if r is not None and FLEX in r.delegates)
-    installed = _installed()
+    installed = installed_version(LITERT)
     if installed and lite_release(LITERT, installed) is not None:
         return f"{LITERT}=={installed}"
     return f"{LITERT}=={list(lite_versions(LITERT))[-1]}"
-
-
-def _installed() -> str:
-    try:
-        return importlib.metadata.version(LITERT)
-    except importlib.metadata.PackageNotFoundError:
-        return ""
 
 
 def export_lite(
@@ -251,7 +244,7 @@ def _runners(target: Target, file: LiteFile, options: FixOptions, progress: Prog
     """The interpreters that run the file: those that the user names, or the one that is installed."""
     if named := target_runners(LiteInterpreter, target, options, progress):
         return named
-    installed = _installed()
+    installed = installed_version(LITERT)
     if not installed or _flex_ops(file):  # LiteRT has no Flex delegate
         return []
     is_target = target.lite is not None and (target.lite.package, target.lite.version) == (LITERT, installed)

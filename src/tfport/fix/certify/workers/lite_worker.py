@@ -33,12 +33,15 @@ def start():
 
 
 def release(package):
+    """The version in the name of the folder that pip makes: importing importlib.metadata takes long."""
+    start, end = package + "-", ".dist-info"
     try:
-        from importlib.metadata import version
-
-        return version(package.replace("_", "-"))
-    except Exception:  # Python 3.7 and older, or a package of another name
-        return str(getattr(sys.modules[package], "__version__", ""))
+        for name in os.listdir(os.path.dirname(os.path.dirname(sys.modules[package].__file__))):
+            if name.startswith(start) and name.endswith(end):
+                return name[len(start) : -len(end)]
+    except Exception:  # a package in another form
+        pass
+    return str(getattr(sys.modules[package], "__version__", ""))  # or of another name
 
 
 class LoadedFile(object):
