@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 import re
 import unicodedata
-from collections.abc import Iterator
 from importlib import resources
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -26,20 +25,21 @@ WHITESPACE = (
 )
 NOT_A_CHARACTER = -1
 """The code point of ill-formed bytes."""
-_gaps = re.compile(b"(?:" + b"|".join(character.encode() for character in WHITESPACE) + b")+").finditer
-"""Whitespace. Its bytes are never part of ill-formed ones before it."""
+_split_at_gaps = re.compile(b"((?:" + b"|".join(each.encode() for each in WHITESPACE) + b")+)").split
+"""At whitespace. Its bytes are never part of ill-formed ones before it."""
 
 
-def between_whitespace(text: bytes) -> Iterator[tuple[int, bytes]]:
-    """The parts of a text between whitespace, and where they begin."""
-    at = 0
-    for gap in _gaps(text):
-        start, end = gap.span()
-        if at < start:
-            yield at, text[at:start]
-        at = end
-    if at < len(text):
-        yield at, text[at:]
+def between_whitespace(texts: list[bytes]) -> tuple[list[bytes], NDArray[Any], NDArray[Any]]:
+    """The parts of texts between whitespace, where they begin, and how many there are after each text."""
+    parts = _split_at_gaps(b"\n".join(texts))
+    lengths = np.fromiter(map(len, parts), np.int64, len(parts))
+    starts, is_word = np.cumsum(lengths) - lengths, lengths > 0
+    is_word[1::2] = False
+    starts = starts[is_word]
+    limits = np.cumsum([len(text) + 1 for text in texts], dtype=np.int64)
+    row_ends = np.searchsorted(starts, limits)
+    before = np.repeat(np.append(0, limits)[: len(texts)], np.diff(row_ends, prepend=0))
+    return list(filter(None, parts[::2])), starts - before, row_ends
 
 
 def code_points(text: bytes) -> tuple[list[int], list[int]]:
@@ -229,10 +229,10 @@ _folding = _Folding()
 def folded(text: bytes) -> bytes:
     """The text with its case folded, in form NFKC; ill-formed bytes stay as they are."""
     characters = text.lower().decode("utf-8", "surrogateescape")
-    return _normal(_beyond_ascii(_folded, characters), "NFC").encode("utf-8", "surrogateescape")
+    return _normal(beyond_ascii(_folded, characters), "NFC").encode("utf-8", "surrogateescape")
 
 
-_beyond_ascii = re.compile("[^\0-\x7f]+").sub
+beyond_ascii = re.compile("[^\0-\x7f]+").sub
 
 
 def _folded(match: re.Match[str]) -> str:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from tfport.errors import RunFailed
 from tfport.runtime.ops.text.characters import (
     NOT_A_CHARACTER,
@@ -57,12 +59,14 @@ class FastWordpiece:
         self.is_suffix: tuple[bool, ...] = fields.get("vocab_is_suffix_array", ())
         self._known = TokenCache(self._text if self.end_to_end else self._word)
 
-    def tokenize(self, text: bytes) -> list[tuple[int, TokenColumns]]:
-        """The tokens of each part of a text, and where the part begins."""
-        known = self._known
+    def words(self, texts: list[bytes]) -> tuple[list[bytes], NDArray[Any], NDArray[Any]]:
+        """What the texts are split into first, where each part begins, and how many end with each text."""
         if not self.end_to_end:
-            return [(0, known[text])]
-        return [(start, known[part]) for start, part in between_whitespace(text)]
+            return texts, np.zeros(len(texts), np.int64), np.arange(1, len(texts) + 1)
+        return between_whitespace(texts)
+
+    def tokens(self, word: bytes) -> TokenColumns:
+        return self._known[word]
 
     def _text(self, text: bytes) -> TokenColumns:
         """The tokens of a text without whitespace; the names of the steps are those of TensorFlow Text."""

@@ -9,7 +9,12 @@ from __future__ import annotations
 from tfport.graph.dtypes import BOOL, INT32
 from tfport.runtime.lower import CannotLower, lower, rank_of
 from tfport.runtime.operand import Operand
-from tfport.runtime.ops.shared.lowered_sizes import LAST, reshaped, sizes_of, times, vector, whole
+from tfport.runtime.ops.shared.lowered_sizes import reshaped, sizes_of, times, vector, whole
+
+NO_ROW = 2**40
+"""A row that no tensor has."""
+WIDEST = 2**16
+"""The most numbers of a row that are numbered; times `NO_ROW` it is an int64."""
 
 
 def _tensor_scatter(reduction, negate=False):
@@ -72,12 +77,27 @@ def scattered(b, tensor, indices, updates, reduction, policy):
     wanted = [*sizes_of(b, indices, 0, len(indices.shape) - 1), *sizes[depth:]]
     values = updates if not wanted else in_shape(updates, wanted)
     number = product_of_sizes(b, wanted[: len(indices.shape) - 1])
-    flat = reshaped(b, values, [number, width])
-    spread = b.Expand(b.reshape(positions, -1, 1), vector(b, [number, width]))
     kind = {} if reduction == "none" else {"reduction": reduction}
-    result = reshaped(b, b.ScatterElements(rows, spread, flat, axis=0, **kind), sizes)
+    positions = b.reshape(positions, -1, 1)
+    result = reshaped(b, scattered_rows(b, rows, positions, values, [number, width], **kind), sizes)
     result.shape = tensor.shape
     return result
+
+
+def scattered_rows(b, base, positions, rows, sizes, **kind):
+    """Scatter rows; `sizes`: how many, and how wide. `positions` is a column.
+
+    Each number has a place of its own in one long row if the width is known: ONNX Runtime scatters 20,000
+    rows of 256 numbers 15 times as fast as along the first of two axes, where it takes a second.
+    """
+    _, width = sizes
+    if not isinstance(width, int) or not 1 < width <= WIDEST:
+        spread = b.Expand(positions, vector(b, sizes))
+        return b.ScatterElements(base, spread, reshaped(b, rows, sizes), axis=0, **kind)
+    places = b.Add(b.Mul(positions, b.ints(width)), b.ints(*range(width)))
+    flat = b.reshape(reshaped(b, rows, sizes), -1)
+    scattered = b.ScatterElements(b.reshape(base, -1), b.reshape(places, -1), flat, axis=0, **kind)
+    return b.reshape(scattered, -1, width)
 
 
 def check_type(x):
@@ -101,14 +121,14 @@ def product_of_sizes(b, sizes):
 
 
 def row_numbers(b, indices, sizes):
-    """Row numbers of indices; an impossible one for indices out of bounds."""
+    """Row numbers of indices; `NO_ROW` for indices out of bounds."""
     limits, zero = vector(b, sizes), b.ints(0)
     bad = b.Or(b.Less(indices, zero), b.GreaterOrEqual(indices, limits))
     if len(sizes) == 1:
-        return b.Where(bad, b.ints(LAST), indices)
+        return b.Where(bad, b.ints(NO_ROW), indices)
     steps: list[int | Operand] = [1]
     for size in reversed(sizes[1:]):
         steps.insert(0, times(b, steps[0], size))
     rows = b.ReduceSum(b.Mul(indices, vector(b, steps)), b.ints(-1), keepdims=0)
     any_bad = b.ReduceMax(b.cast(bad, INT32), b.ints(-1), keepdims=0)  # not in int64, for GPUs
-    return b.Where(b.cast(any_bad, BOOL), b.ints(LAST), rows)
+    return b.Where(b.cast(any_bad, BOOL), b.ints(NO_ROW), rows)

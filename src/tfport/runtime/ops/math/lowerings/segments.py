@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tfport.runtime.lower import CannotLower, lower, rank_of
-from tfport.runtime.ops.array.lowerings.scattering import check_type, product_of_sizes
-from tfport.runtime.ops.shared.lowered_sizes import LAST, filled, reshaped, sizes_of, vector, whole
+from tfport.runtime.ops.array.lowerings.scattering import NO_ROW, check_type, product_of_sizes, scattered_rows
+from tfport.runtime.ops.shared.lowered_sizes import filled, reshaped, sizes_of, whole
 
 
 @lower("UnsortedSegmentSum")
@@ -30,12 +30,10 @@ def _segments(b, data, segment_ids, num_segments, reduction, nothing):
     count = b.ints(known[0]) if known else b.vector(num_segments)
     if known and known[0] < 0:
         raise CannotLower("num_segments is negative")
-    rows = b.Where(b.Less(ids, b.ints(0)), count, b.Where(b.GreaterOrEqual(ids, count), b.ints(LAST), ids))
+    rows = b.Where(b.Less(ids, b.ints(0)), count, b.Where(b.GreaterOrEqual(ids, count), b.ints(NO_ROW), ids))
     number = product_of_sizes(b, sizes_of(b, segment_ids))
-    flat = reshaped(b, data, [number, width])
-    spread = b.Expand(rows, vector(b, [number, width]))
     more = known[0] + 1 if known else b.Add(count, b.ints(1))
     base = filled(b, data, [more, width], nothing)
-    reduced = b.ScatterElements(base, spread, flat, axis=0, reduction=reduction)
+    reduced = scattered_rows(b, base, rows, data, [number, width], reduction=reduction)
     kept = b.Slice(reduced, b.ints(0), count, b.ints(0))
     return reshaped(b, kept, [known[0] if known else count, *rest])

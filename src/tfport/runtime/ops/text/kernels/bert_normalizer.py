@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +10,8 @@ import numpy as np
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host, quick
 from tfport.runtime.ops.shared.arrays import expand_ranges, string_array
+from tfport.runtime.ops.strings.byte_strings import ByteChange
+from tfport.runtime.ops.text.characters import beyond_ascii
 from tfport.runtime.ops.text.flat_models import prepared, read_model, trie_offset
 
 if TYPE_CHECKING:
@@ -27,6 +30,7 @@ class BertNormalizer(dict[int, Any]):
         self._trie: tuple[int, ...] = fields["trie_array"]
         self._zero: int = fields.get("data_for_codepoint_zero", 0)
         self._pool = bytes(fields["normalized_string_pool"])
+        self._of_ascii = self._change_of_ascii()
 
     def __missing__(self, point: int) -> Any:
         value = self._lookup(chr(point).encode("utf-8", "surrogateescape")) if point else self._zero
@@ -49,7 +53,26 @@ class BertNormalizer(dict[int, Any]):
 
     def normalize(self, text: bytes) -> bytes:
         """The text with its characters replaced; ill-formed bytes stay as they are."""
-        return text.decode("utf-8", "surrogateescape").translate(self).encode("utf-8", "surrogateescape")
+        if self._of_ascii is None:
+            characters = text.decode("utf-8", "surrogateescape").translate(self)
+        else:
+            text = self._of_ascii(text)
+            if text.isascii():
+                return text
+            characters = beyond_ascii(self._replaced, text.decode("utf-8", "surrogateescape"))
+        return characters.encode("utf-8", "surrogateescape")
+
+    def _replaced(self, match: re.Match[str]) -> str:
+        return match[0].translate(self)
+
+    def _change_of_ascii(self) -> ByteChange | None:
+        """The change of the characters of ASCII, if each becomes another one of them or nothing."""
+        becomes = [chr(point).translate(self) for point in range(128)]
+        if any(len(each) > 1 or not each.isascii() for each in becomes):
+            return None
+        removed = bytes(point for point in range(128) if not becomes[point])
+        table = "".join(each or "\0" for each in becomes).encode() + bytes(range(128, 256))
+        return ByteChange(table, removed)
 
     def offsets(self, text: bytes) -> NDArray[Any]:
         """The byte of the text that each byte of the normalized one comes from, and where both end."""

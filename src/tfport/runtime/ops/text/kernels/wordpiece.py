@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -12,13 +12,13 @@ import numpy as np
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host, quick
 from tfport.runtime.ops.ragged.splits import check_splits
-from tfport.runtime.ops.shared.arrays import expand_ranges, string_array
+from tfport.runtime.ops.shared.arrays import string_array
 from tfport.runtime.ops.strings.byte_strings import attr_bytes
 from tfport.runtime.ops.tables.table import LookupTable, StaticTable
 from tfport.runtime.ops.text.characters import code_points
 from tfport.runtime.ops.text.fast_wordpiece import FastWordpiece
 from tfport.runtime.ops.text.flat_models import prepared
-from tfport.runtime.ops.text.tokens import TokenCache
+from tfport.runtime.ops.text.tokens import TokenCache, columns_of
 from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -33,16 +33,11 @@ def fast_wordpiece_tokenize(input_values, wp_model):
 def _tokenize(model: FastWordpiece, texts: NDArray[Any]) -> tuple[NDArray[Any], ...]:
     if texts.ndim != 1:
         raise RunFailed(f"input_values must be a vector, found shape {list(texts.shape)}")
-    rows = [model.tokenize(text) for text in texts.tolist()]
-    parts = [part for row in rows for part in row]
-    bases = np.repeat([base for base, _ in parts], [len(tokens.ids) for _, tokens in parts]).astype(np.int64)
-    return (
-        string_array(list(chain.from_iterable(tokens.pieces for _, tokens in parts))),
-        np.array(list(chain.from_iterable(tokens.ids for _, tokens in parts)), np.int64),
-        np.cumsum([0, *(sum(len(tokens.ids) for _, tokens in row) for row in rows)]),
-        np.array(list(chain.from_iterable(tokens.starts for _, tokens in parts)), np.int64) + bases,
-        np.array(list(chain.from_iterable(tokens.ends for _, tokens in parts)), np.int64) + bases,
-    )
+    words, begins, row_ends = model.words(texts.tolist())
+    pieces, ids, starts, ends, counts = columns_of(words, model.tokens, 3)
+    begins = np.repeat(begins, counts)
+    splits = np.append(0, np.cumsum(counts))[np.append(0, row_ends)]
+    return pieces, ids, splits, starts + begins, ends + begins
 
 
 quick(fast_wordpiece_tokenize)(prepared(1, FastWordpiece, _tokenize))
@@ -92,21 +87,9 @@ def wordpiece_tokenize(
         split_unknown_characters,
     )
     known = _cache(vocab_lookup_table, options)
-    words = input_values.reshape(-1).tolist()
-    numbers = {word: number for number, word in enumerate(dict.fromkeys(words))}
-    rows = [known[word] for word in numbers]
-    pieces, starts, ends = (list(chain.from_iterable(row[at] for row in rows)) for at in range(3))
-    lengths = np.fromiter((len(row[0]) for row in rows), np.int64, len(rows))
-    # the tokens of each different word, and then those of all words
-    which = np.fromiter(map(numbers.__getitem__, words), np.int64, len(words))
-    counts = lengths[which]
-    tokens = expand_ranges((np.cumsum(lengths) - lengths)[which], counts, 1)
-    return (
-        string_array(pieces)[tokens],
-        counts if output_row_partition_type == "row_lengths" else np.append(0, np.cumsum(counts)),
-        np.array(starts, np.int64)[tokens],
-        np.array(ends, np.int64)[tokens],
-    )
+    pieces, starts, ends, counts = columns_of(input_values.reshape(-1).tolist(), known.__getitem__, 2)
+    partition = counts if output_row_partition_type == "row_lengths" else np.append(0, np.cumsum(counts))
+    return pieces, partition, starts, ends
 
 
 def _cache(table: LookupTable, options: WordpieceOptions) -> TokenCache[Any]:
