@@ -6,6 +6,7 @@ from tests.runtime.programs import session_of
 
 import tfport
 from tfport.runtime.engines.onnx_runtime import OnnxRuntime
+from tfport.runtime.engines.shared_arena import SMALL_RUNS, WORTHWHILE, KeptMemory
 from tfport.runtime.freed_memory import return_freed_memory
 from tfport.serve.unused_memory import resident_bytes
 
@@ -62,3 +63,39 @@ def test_a_limit_holds_beside_sessions_without_one(limit):
     with pytest.raises(tfport.ResourceExhausted, match="the engine cannot allocate"):
         limited.run("y:0", {"x:0": MANY})
     return_freed_memory()
+
+
+def _kept_after(session: tfport.Session, counts: list[int]) -> list[int]:
+    """The memory after a run of so many numbers each, beyond that of the first."""
+    kept = []
+    for count in counts:
+        session.run("y:0", {"x:0": MANY[:count]})
+        kept.append(resident_bytes())
+    return [memory - kept[0] for memory in kept]
+
+
+def test_a_session_keeps_memory_only_for_runs_that_are_repeated():
+    session = opened(OnnxRuntime(1))
+    session.run("y:0", {"x:0": MANY[:10]})
+    _, once, few, again = _kept_after(session, [10, MANY.size, 10, MANY.size])
+    assert once < MANY.nbytes // 4
+    assert few < MANY.nbytes // 4
+    assert again > MANY.nbytes // 2  # for the next batch
+    *soon, late = _kept_after(session, [10] * (SMALL_RUNS + 1))
+    assert max(soon[: SMALL_RUNS - 2]) > -MANY.nbytes // 4
+    assert late < -MANY.nbytes // 2
+
+
+def test_a_run_that_can_be_stopped_returns_memory_too():
+    session = opened(OnnxRuntime(1))
+    session.run("y:0", {"x:0": MANY[:10]})
+    before = resident_bytes()
+    session.run("y:0", {"x:0": MANY}, timeout=60)
+    assert resident_bytes() < before + MANY.nbytes // 4
+
+
+def test_growing_inputs_return_memory_for_each_step_in_growth():
+    memory = KeptMemory()
+    sizes = [2, 2, 2.5, 4, 4, 4]
+    returned = [memory.is_returned_after([np.zeros(int(size * WORTHWHILE), np.uint8)]) for size in sizes]
+    assert returned == [True, False, False, True, False, False]

@@ -28,7 +28,7 @@ from tfport.runtime.engines.needless_optimizers import needless_optimizers
 from tfport.runtime.engines.pool_sizes import PoolWindow, check_pool_sizes, with_pool_sizes
 from tfport.runtime.engines.provider_kernels import ProviderKernels
 from tfport.runtime.engines.session_settings import save_optimized, session_options, share, to_share
-from tfport.runtime.engines.shared_arena import shrink_arenas, use_shared_arena
+from tfport.runtime.engines.shared_arena import KeptMemory, returning, shrink_arenas, use_shared_arena
 from tfport.runtime.onnx.least_size import ANY, NOT_EMPTY
 from tfport.runtime.passes.pass_list import CPU_FORM
 from tfport.runtime.profile.engine_events import record_events
@@ -136,6 +136,8 @@ class OnnxRuntime(Engine):
         work, least = hints.work, hints.least_size
         usual_threads = 1 if work.may_be_light else self.threads
 
+        kept = None if self.shares_arena or work.is_fixed else KeptMemory()
+
         @functools.cache
         def session(threads: int, checked: bool) -> CheckedSession:
             options = session_options(threads, self.spins and hints.alone)
@@ -160,6 +162,8 @@ class OnnxRuntime(Engine):
         wanted, fed = list(outputs), list(inputs)
         if least == ANY and (self.threads == 1 or work.is_fixed or not work.may_be_light):
             usual, _ = session(usual_threads, False)
+            if kept is not None:
+                return _returning_memory(run, kept, usual, wanted, fed)
             return lambda arrays: run(usual, wanted, dict(zip(fed, arrays, strict=True)))
         if hints.in_advance or hints.save_as is not None:
             session(usual_threads, False)  # otherwise the first call opens the one that it needs
@@ -169,12 +173,31 @@ class OnnxRuntime(Engine):
             selected, windows = session(threads, least != ANY and may_run_out(arrays, least))
             feeds = dict(zip(fed, arrays, strict=True))
             if not windows:
-                return run(selected, wanted, feeds)
+                returns = kept is not None and kept.is_returned_after(arrays)
+                return run(selected, wanted, feeds, returns=True) if returns else run(selected, wanted, feeds)
             results = run(selected, [*wanted, *(window.output for window in windows)], feeds)
             check_pool_sizes(windows, results[len(wanted) :])
             return results[: len(wanted)]
 
         return compiled
+
+
+def _returning_memory(
+    run: Callable[..., Sequence[Any]],
+    kept: KeptMemory,
+    session: ort.InferenceSession,
+    wanted: list[str],
+    fed: list[str],
+) -> Compiled:
+    """The function of a session whose arena returns its memory after some runs."""
+
+    def compiled(arrays: Sequence[Any]) -> Sequence[Any]:
+        feeds = dict(zip(fed, arrays, strict=True))
+        if kept.is_returned_after(arrays):
+            return run(session, wanted, feeds, returns=True)
+        return run(session, wanted, feeds)
+
+    return compiled
 
 
 def _run_again(run: Callable[..., Sequence[Any]], *arguments: Any) -> Sequence[Any]:
@@ -190,9 +213,14 @@ def _run_again(run: Callable[..., Sequence[Any]], *arguments: Any) -> Sequence[A
             raise
 
 
-def _run(session: ort.InferenceSession, names: list[str], feeds: dict[str, Any]) -> Sequence[Any]:
+def _run(
+    session: ort.InferenceSession, names: list[str], feeds: dict[str, Any], *, returns: bool = False
+) -> Sequence[Any]:
+    """The answers; with `returns`, the arena then returns the memory that nothing uses."""
     scope = current_scope()
     options = None if scope is None else scope.stop.handle(ort.RunOptions, stoppable)
+    if returns:
+        options = returning(options)
     recorder = current_recorder()
     try:
         if recorder is None:
