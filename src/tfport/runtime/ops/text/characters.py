@@ -25,13 +25,18 @@ WHITESPACE = (
 )
 NOT_A_CHARACTER = -1
 """The code point of ill-formed bytes."""
-_split_at_gaps = re.compile(b"((?:" + b"|".join(each.encode() for each in WHITESPACE) + b")+)").split
-"""At whitespace. Its bytes are never part of ill-formed ones before it."""
+_split_at_gaps = re.compile(f"([{WHITESPACE}]+)").split
+_split_at_ascii_gaps = re.compile(rb"([\t-\r ]+)").split
 
 
 def between_whitespace(texts: list[bytes]) -> tuple[list[bytes], NDArray[Any], NDArray[Any]]:
     """The parts of texts between whitespace, where they begin, and how many there are after each text."""
-    parts = _split_at_gaps(b"\n".join(texts))
+    together = b"\n".join(texts)
+    if together.isascii():
+        parts = _split_at_ascii_gaps(together)
+    else:
+        characters = _split_at_gaps(together.decode("utf-8", "surrogateescape"))
+        parts = [part.encode("utf-8", "surrogateescape") for part in characters]
     lengths = np.fromiter(map(len, parts), np.int64, len(parts))
     starts, is_word = np.cumsum(lengths) - lengths, lengths > 0
     is_word[1::2] = False
