@@ -31,6 +31,7 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import real_models
 
@@ -43,8 +44,10 @@ COUNT = int(os.environ.get("EXPORT_DRAW_COUNT", "1000"))
 FILES = Path(os.environ.get("EVIDENCE_FILES", tempfile.gettempdir())) / "lite_export_files"
 """Where the written files stay, for `compare`."""
 CONVERT = r"""
-import json, sys
+import json, os, sys
 import tensorflow as tf
+if "TF_USE_LEGACY_KERAS" in os.environ:
+    import tf_keras
 kind, path, output, flex, signature, inputs, outputs = json.loads(sys.argv[1])
 if kind == "keras":
     converter = tf.lite.TFLiteConverter.from_keras_model(tf.keras.models.load_model(path, compile=False))
@@ -175,7 +178,12 @@ def run(side: str, python: str) -> None:
         else:
             asked = [kind, str(path), str(output), side == "flex", signature or None, inputs, outputs]
             command = [python, "-c", CONVERT, json.dumps(asked)]
-        save(name, side, {**measured(command, output), "kind": kind})
+        result = measured(command, output)
+        if side in ("convert", "flex") and result["code"]:  # perhaps Keras 2 loads it (tf-keras)
+            with mock.patch.dict(os.environ, TF_USE_LEGACY_KERAS="1"):
+                second = measured(command, output)
+            result = second if second["size"] else result
+        save(name, side, {**result, "kind": kind})
         print(name, side, flush=True)
 
 
@@ -320,9 +328,9 @@ def outcome(side: str, result: dict[str, Any]) -> str:
 
 def page() -> None:
     every = results()
-    newest, fifth, fourth, third, second = (
+    newest, sixth, fifth, fourth, third, second = (
         {name: row for name, row in every.items() if row.get("draw", 2) == draw}
-        for draw in (DRAW, 5, 4, 3, 2)
+        for draw in (DRAW, 6, 5, 4, 3, 2)
     )
     lines = [
         "# Export to TensorFlow Lite",
@@ -333,10 +341,14 @@ def page() -> None:
         "`lite_export.json` has the reasons for all refusals. *s* is CPU time because the machine was busy",
         "with other work; a conversion is stopped after five minutes (of CPU time since the fifth draw).",
         "",
-        "## Models of the sixth draw",
+        "## Models of the seventh draw",
         "",
         *NEWEST_WORDS,
         *_whole_models(newest),
+        "## Models of the sixth draw",
+        "",
+        *SIXTH_WORDS,
+        *_whole_models(sixth),
         "## Models of the fifth draw",
         "",
         *FIFTH_WORDS,
@@ -386,6 +398,9 @@ def _whole_models(every: dict[str, Any]) -> Iterator[str]:
 
 
 NEWEST_WORDS = (
+    "SEVENTH",
+)
+SIXTH_WORDS = (
     "84 files of public repositories, each of at most 4 MB, that no list here named, drawn before any of",
     "them was looked at (the second part of `tools/export_draw.toml`). In the first run, tfport wrote 64.",
     "It did not write two models that are now written: a super-resolution model whose windows do not fit",
