@@ -100,7 +100,7 @@ class TrialPlan:
         sizes = FittingSizes(builder)
         few = bool(sizes.usual) and sizes.is_large(sizes.usual[0]) and self.is_same(builder.signature.name)
         for sizing in itertools.chain(sizes.usual, sizes.unusual, sizes.larger()):
-            if len(taken) >= ENOUGH and sizing not in sizes.usual:
+            if len(taken) >= sizes.enough and sizing not in sizes.usual:
                 break
             if time.process_time() > end:
                 self.left_out.append(f"{builder.signature.name}: more sizes (out of time)")
@@ -182,7 +182,7 @@ def _says_something(outputs: Mapping[str, Any] | None) -> bool:
 MOST_ELEMENTS = 1 << 21
 """The most elements of all inputs together for a size that is unusual, or searched."""
 LARGE, MOST_LARGE_ROWS = 1 << 14, 3
-"""Trials with this many elements in a row take long, so they have few rows."""
+"""Trials with this many elements in a row take long, so they have few rows; fewer if no other size is open."""
 HUGE, MOST_HUGE_ROWS = 1 << 22, 2
 MOST_KEPT = 1 << 28
 """The most elements of all generated inputs of a signature, which are kept: a gigabyte of float32."""
@@ -195,14 +195,23 @@ class FittingSizes:
 
     def __init__(self, builder: TrialBuilder) -> None:
         self.builder = builder
+        self.enough = ENOUGH
         self.usual, unusual = builder.sizings()
         self.unusual = [sizing for sizing in unusual if self.elements(sizing) <= MOST_ELEMENTS]
         if self.usual and self.is_large(self.usual[0]):
-            most = MOST_HUGE_ROWS if self.elements(self.usual[0]) >= HUGE else MOST_LARGE_ROWS
+            is_huge = self.elements(self.usual[0]) >= HUGE
+            most = MOST_HUGE_ROWS if is_huge or not self._has_other_sizes() else MOST_LARGE_ROWS
             self.usual = [sizing for sizing in self.usual if sizing.rows <= most]
+            self.enough = min(ENOUGH, most)
         self.windows = WindowSizes(builder.model, builder.signature)
         self.too_small: dict[Sizing, str] = {}
         """A node without a window, for each size that is too small."""
+
+    def _has_other_sizes(self) -> bool:
+        """Whether callers choose sizes besides the number of rows."""
+        first = self.usual[0]
+        larger = replace(first, other=first.other + 3, spread=1)
+        return self.builder.shapes_at(first) != self.builder.shapes_at(larger)
 
     def fit(self, sizing: Sizing) -> bool:
         """Whether every window fits; a size that is too small is recorded."""
