@@ -182,7 +182,7 @@ def _says_something(outputs: Mapping[str, Any] | None) -> bool:
 MOST_ELEMENTS = 1 << 21
 """The most elements of all inputs together for a size that is unusual, or searched."""
 LARGE, MOST_LARGE_ROWS = 1 << 14, 3
-"""Trials with this many elements in a row take long, so they have few rows; fewer if no other size is open."""
+"""Trials with this many elements in a row take long and have few rows; fewer if no other size is open."""
 HUGE, MOST_HUGE_ROWS = 1 << 22, 2
 MOST_KEPT = 1 << 28
 """The most elements of all generated inputs of a signature, which are kept: a gigabyte of float32."""
