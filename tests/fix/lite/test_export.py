@@ -61,6 +61,20 @@ def test_some_ops_are_single_operators(op):
     assert [node.code.op for node in graph.operators] == [op]
 
 
+def test_labels_are_constant_strings():
+    text = """
+        x = Placeholder() {dtype=float32, shape=(?, 3)}
+        axis = Const() {dtype=int32, value=int32()[1]}
+        best = ArgMax(x, axis) {T=float32, Tidx=int32, output_type=int64}
+        labels = Const() {dtype=string, value=string(3,)["cat", "", "caf\u00e9"]}
+        zero = Const() {dtype=int32, value=int32()[0]}
+        y = GatherV2(labels, best, zero) {Tparams=string, Tindices=int64, Taxis=int32}
+    """
+    (target,) = resolve_targets("ai-edge-litert==2.3.0")
+    fixed = export_lite(frozen(text), target, "m.tflite", FixOptions())
+    assert fixed.ok, fixed.verification and fixed.verification.statement
+
+
 @pytest.mark.skipif(not HAS_LITERT, reason="needs ai-edge-litert")
 def test_open_sizes_may_be_too_small_for_windows():
     """A file says 1 for each of them, and the interpreter refuses that: a window of 3 does not fit."""

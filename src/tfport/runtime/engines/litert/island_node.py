@@ -90,7 +90,9 @@ def attributes_of(node: pb.NodeProto) -> dict[str, Any]:
 
 
 def array_of(tensor: pb.TensorProto) -> NDArray[Any]:
-    """The elements of a tensor in a message."""
+    """The elements of a tensor in a message; strings are bytes."""
+    if NAMES[tensor.data_type] == "string":
+        return np.array([*tensor.string_data, None], object)[:-1].reshape(tuple(tensor.dims))
     return np.frombuffer(tensor.raw_data, np.dtype(NAMES[tensor.data_type])).reshape(tuple(tensor.dims))
 
 

@@ -88,7 +88,10 @@ class GraphTranslator:
 
     def constants(self, graph: pb.GraphProto) -> None:
         for tensor in graph.initializer:
-            self.values[tensor.name] = constant_value(self._array(tensor))
+            array = self._array(tensor)
+            self.values[tensor.name] = (
+                self.out.texts(array) if array.dtype == object else constant_value(array)
+            )
 
     def _array(self, tensor: pb.TensorProto) -> NDArray[Any]:
         return np.asarray(self.weights[tensor.name]) if tensor.name in self.weights else array_of(tensor)
