@@ -123,6 +123,8 @@ def page() -> None:
         "by up to 1.4e-7 in 2.7.0, beyond the tolerance of 1e-4 of their size. Three quantized models were",
         "`.tflite` files before, curlingtomorrow's detector and two networks for images: each and what was",
         "written give the same answers in 2.14.0, and the same in LiteRT 2.3.0, but the two releases differ.",
+        "The quantized files of androidMachineLearning and Hrishita differ in both old releases; nobody ran",
+        "the originals there. netra-transliterate takes absolute values of int32, which 2.7.0 does not have.",
         "2.7.0 has no DYNAMIC_UPDATE_SLICE, by which recurrent layers keep their outputs: in the first run,",
         "these were refused. SELECT_V2 does it now, and four of them ran again (Aditya-Kandari,",
         "Akhil-Krishna, AllenHuang315, AmaanArif25); the refused rows that are left did not.",
