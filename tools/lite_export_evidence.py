@@ -401,7 +401,7 @@ NEWEST_WORDS = (
     "58 files of public repositories and wheels, drawn before any of them was looked at (the last part of",
     "`tools/export_draw.toml`). The table has the first run, in which tfport wrote 39. It refused four text",
     "classifiers (Elvictor01, Lazi-Algorithm, adeoti-ade, dataregress): NaN, cast to an integer, read the",
-    "first row of their embedding in tfport, where TensorFlow and LiteRT refuse it. tfport refuses it now, and",
+    "first row of their embedding in tfport; TensorFlow and LiteRT refuse it. tfport refuses it now, and",
     "all four are written. ArmaanMahakul's LSTM of 100 steps differs in LiteRT by 0.2% for large inputs. The",
     "others that were refused have text ops, random numbers, forests, data sets or no outputs. Where Keras 3",
     "does not load a model, the converter had a second try with tf-keras, whose time alone counts.",
