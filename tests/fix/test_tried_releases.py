@@ -53,6 +53,10 @@ def test_releases_of_keras():
 
 
 DETECTOR = "repositories/0chil+curlingtomorrow/app/src/main/assets/detect.tflite"
+QUANTIZED = (
+    "83985151+androidMachineLearning/model.tflite",
+    "Hrishita+Difabled/app/src/main/assets/mobilenet_v1_0.25_128_quant.tflite",
+)
 OTHERWISE = {
     ("deepcoil-2.0.2/deepcoil/weights/seq_5.h5", "tflite-runtime==2.7.0"),
     (DETECTOR, "tflite-runtime==2.7.0"),
@@ -60,6 +64,7 @@ OTHERWISE = {
     ("repositories/Adogamm+image-recognition/assets/model.tflite", "tflite-runtime==2.7.0"),
     ("repositories/Adogamm+image-recognition/assets/model.tflite", "tflite-runtime==2.14.0"),
     ("repositories/BlackLutos+CNN_In_Imgae_Recognition/model.tflite", "tflite-runtime==2.14.0"),
+    *((f"repositories/{name}", f"tflite-runtime=={v}") for name in QUANTIZED for v in ("2.7.0", "2.14.0")),
 }
 """What `lite_old_interpreters.md` explains; `export` writes nothing if it can run the file there."""
 
