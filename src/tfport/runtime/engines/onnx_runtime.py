@@ -190,12 +190,12 @@ def _returning_memory(
     fed: list[str],
 ) -> Compiled:
     """The function of a session whose arena returns its memory after some runs."""
+    is_returned_after = kept.is_returned_after
 
     def compiled(arrays: Sequence[Any]) -> Sequence[Any]:
-        feeds = dict(zip(fed, arrays, strict=True))
-        if kept.is_returned_after(arrays):
-            return run(session, wanted, feeds, returns=True)
-        return run(session, wanted, feeds)
+        if is_returned_after(arrays):
+            return run(session, wanted, dict(zip(fed, arrays, strict=True)), returns=True)
+        return run(session, wanted, dict(zip(fed, arrays, strict=True)))
 
     return compiled
 

@@ -29,7 +29,7 @@ AS_REQUESTED = 1
 SHRINKS = "memory.enable_memory_arena_shrinkage"
 """The option of a run after which the arena of its session returns what is not in use."""
 WORTHWHILE = 1 << 20
-"""Bytes of inputs below which a run's memory is kept."""
+"""Bytes of an input up to which a run's memory is kept."""
 GROWN, SMALLER = 1.5, 4
 """Inputs so many times as large make the arena grow; it is too large for inputs so many times smaller."""
 SMALL_RUNS = 16
@@ -74,19 +74,23 @@ class KeptMemory:
 
     def is_returned_after(self, arrays: Iterable[Any]) -> bool:
         """Whether the run with these inputs, which comes next, returns the memory."""
-        size = 0
-        for array in arrays:  # faster than `sum`: small models are called in microseconds
-            size += array.nbytes
-        if size > self._largest * GROWN:
+        if not self._largest:  # small models are called in microseconds
+            for array in arrays:
+                if array.nbytes > WORTHWHILE:
+                    break
+            else:
+                return False
+        size = sum(array.nbytes for array in arrays)
+        if size > max(self._largest * GROWN, WORTHWHILE):
             self._largest = size
-            return size > WORTHWHILE
-        if size * SMALLER > self._largest or self._largest < WORTHWHILE:
+            return True
+        if size * SMALLER > self._largest:
             self._small_runs = 0
             return False
         self._small_runs += 1
         if self._small_runs < SMALL_RUNS:
             return False
-        self._largest, self._small_runs = size, 0
+        self._largest = self._small_runs = 0
         return True
 
 
