@@ -77,7 +77,7 @@ def joined(call: OpCall) -> Outputs:
     return [VECTOR]
 
 
-@shape_rule("SentencepieceVocabSizeOp")
+@shape_rule("SentencepieceVocabSizeOp SentencepieceOp SimpleMLCreateModelResource")
 def vocabulary_size(call: OpCall) -> Outputs:
     return [()]
 
