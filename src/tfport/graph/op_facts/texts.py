@@ -78,7 +78,7 @@ def joined(call: OpCall) -> Outputs:
 
 
 @shape_rule("SentencepieceVocabSizeOp SentencepieceOp SimpleMLCreateModelResource")
-def vocabulary_size(call: OpCall) -> Outputs:
+def sizes_and_handles(call: OpCall) -> Outputs:
     return [()]
 
 
