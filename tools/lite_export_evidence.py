@@ -393,7 +393,7 @@ def _recorded() -> Iterator[str]:
     every = json.loads(RECORDED.read_text())
     yield "## Recorded models"
     yield ""
-    yield f"`tools/export_recorded.py` exports the {len(every)} models of `tests/models`: one of everything,"
+    yield f"`tools/export_recorded.py` exports all {len(every)} of `tests/models`: one of everything,"
     yield "such as sparse and ragged tensors, data sets, training graphs, checkpoints without a graph. What"
     yield "differs is not written. `export_recorded.json` has the reasons."
     yield ""
