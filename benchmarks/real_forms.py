@@ -33,7 +33,7 @@ OPSET = "17"
 OF_TFJS = frozenset(("FusedDepthwiseConv2dNative", "Prelu"))
 """Ops that only TF.js has."""
 MAX_SECONDS = 300
-NEEDS_FROZEN = frozenset(("openvino", "tf2onnx", "litert"))
+NEEDS_FROZEN = frozenset(("tensorflow", "openvino", "tf2onnx", "litert"))
 
 
 def write_forms(

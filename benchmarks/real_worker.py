@@ -57,6 +57,10 @@ def tensorflow_call(job: dict[str, Any]) -> Call:
         else:
             return _graph_def_call(job, job["graph_def"])
         call = session.make_callable(job["fetches"], feed_list=job["feeds"])
+    try:
+        call(*read_inputs(job["inputs"]))
+    except tf.errors.FailedPreconditionError:  # sessions restore no variables of what Keras 3 exports
+        return _graph_def_call(job, job["frozen"])
     return lambda arrays: call(*arrays)
 
 
