@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from tests.runtime.engines.gpu.on_cpu import engine_on_cpu
+from tests.runtime.engines.gpu.one_op_models import node, onnx_bytes
 
 from tfport.graph.dtypes import FLOAT32
 from tfport.runtime.engines.engine import IslandHints
@@ -64,3 +65,21 @@ def test_in_16_bits_each_shape_has_a_session_of_its_own(asked):
     assert islands[1] is islands[3]
     assert islands[0].session is not islands[1].session
     assert [answer(island, batch) for batch, island in zip((1, 2), islands[:2], strict=True)] == [2, 2]
+
+
+def test_each_shape_of_a_network_that_convolves_has_a_session_of_its_own():
+    inputs = {"x": ("float32", 4), "w": ("float32", 4)}
+    model = onnx_bytes([node("Conv", "x w", "y")], inputs, {"y": "float32"})
+    factory = IslandFactory(engine_on_cpu(), model, {}, list(inputs))
+    shapes = [((batch, 1, 4, 4), (2, 1, 3, 3)) for batch in (1, 2)]
+    one, two, again = map(factory.optimized, (*shapes, shapes[0]))
+    assert one is again
+    assert one.session is not two.session
+    (answer,) = two.run([np.ones(shape, np.float32) for shape in shapes[1]])
+    assert np.array_equal(answer.numpy(), np.full((2, 2, 2, 2), 9))
+
+
+def test_the_shapes_of_other_networks_share_a_session(asked):
+    factory = factory_of(asked)
+    one, two = (factory.optimized(((batch, 3),)) for batch in (1, 2))
+    assert one.session is two.session

@@ -94,11 +94,10 @@ class IslandFactory:
     def island(self) -> GpuIsland | CapturedIsland:
         """The island with CUDA graphs, if they are wanted and there is a GPU."""
         max_graphs, kind = self._engine.options.max_graphs, self._engine.device.kind
-        convolves = CONVOLUTION in self._model
-        if kind in (CPU, TENSORRT) or (not max_graphs and not convolves):
+        if kind in (CPU, TENSORRT) or (not max_graphs and not self._convolves):
             return self.plain()
-        if convolves or self._needs_sizes or self._hints.in_parts is not None:
-            tuned = (lambda: self._tuned) if convolves else None
+        if self._convolves or self._needs_sizes or self._hints.in_parts is not None:
+            tuned = (lambda: self._tuned) if self._convolves else None
             return CapturedIsland(self._usual, self._stream, self.optimized, max_graphs, tuned=tuned)
         try:
             whole = self._whole
@@ -115,15 +114,20 @@ class IslandFactory:
     def _in_one(self, shapes: Shapes) -> GpuIsland | None:
         """As `optimized`, in one session; it takes cuDNN seconds to prepare.
 
-        cuDNN compiles convolutions in 16 bits for a shape. If ONNX Runtime compiled others in their place for
-        another shape, a graph that still has the first ones would end with an illegal instruction.
+        cuDNN compiles convolutions for a shape, so each has a session of its own. If ONNX Runtime compiled
+        others in their place for another shape, a graph that still has the first ones would end with an
+        illegal instruction or access, and no session of the process could use the GPU any more.
         """
-        if self._engine.options.half is not None or self._needs_sizes:
+        if self._convolves or self._engine.options.half is not None or self._needs_sizes:
             return self._fixed(shapes)
         try:
             return self._whole
         except Error:
             return self._fixed(shapes)
+
+    @functools.cached_property
+    def _convolves(self) -> bool:
+        return CONVOLUTION in self._model
 
     @functools.cached_property
     def _needs_sizes(self) -> bool:
