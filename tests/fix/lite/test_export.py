@@ -18,7 +18,7 @@ from tfport.runtime.engines.litert.translate import RULES
 
 HAS_LITERT = importlib.util.find_spec("ai_edge_litert") is not None
 WRITTEN = (
-    "custom_gradient", "frozen", "functional_loops", "keras_functional", "keras_lstm",
+    "counter", "custom_gradient", "frozen", "functional_loops", "keras_functional", "keras_lstm",
     "keras_sequential",
     "nested_functions", "ref_variables", "table_from_file", "tensor_lists",
 )  # fmt: skip

@@ -13,6 +13,7 @@ from tfport.fix.certify.trials import Trial
 from tfport.formats.lite.records import LiteFile
 from tfport.formats.lite.write import lite_bytes
 from tfport.frontends.lite.build import file_signatures
+from tfport.frontends.lite.variables import variable_types
 from tfport.graph.model import Signature
 from tfport.runtime.engines.litert.trusted_files import may_run_alone
 
@@ -40,7 +41,8 @@ class LiteInterpreter(OtherRunner):
             return {"model": str(folder / MODEL), "trials": [None] * len(trials)}
         (folder / MODEL).write_bytes(lite_bytes(file))
         asked = [self._asked(file, side.signatures[trial.signature]) for trial in trials]
-        return {"model": str(folder / MODEL), "trials": asked, "keeps": _may_keep(file)}
+        kept, has_state = _may_keep(file), bool(variable_types(file))
+        return {"model": str(folder / MODEL), "trials": asked, "keeps": kept, "has_state": has_state}
 
     def _asked(self, file: LiteFile, signature: Signature) -> dict[str, Any] | None:
         """The inputs and outputs by the names of tfport's tensors; None if the interpreter cannot run it.

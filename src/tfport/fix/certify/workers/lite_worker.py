@@ -47,8 +47,9 @@ def release(package):
 class LoadedFile(object):
     """A file.
 
-    Each trial gets a new interpreter, so that no state is left of another trial. A file without state keeps
-    one for trials of the same shapes: a new one prepares all weights again.
+    With variables, one interpreter runs all trials: each finds what the one before it assigned, as in other
+    runtimes. Otherwise each trial gets a new one, so that nothing is left of another trial; one is kept for
+    trials of the same shapes if the file allows it, as a new one prepares all weights again.
     """
 
     def __init__(self, job, module):
@@ -59,6 +60,7 @@ class LoadedFile(object):
         self.module = module
         self.keeps = job["keeps"]
         self.kept = {}
+        self.with_state = self.interpreter() if job["has_state"] else None
         try:
             self.keep(self.prepared({}))
         except (RuntimeError, ValueError):
@@ -67,12 +69,12 @@ class LoadedFile(object):
 
     def has_open_sizes(self):
         """Whether callers choose sizes of inputs; releases before 2.3 do not tell."""
-        inputs = self.module.Interpreter(model_content=self.content).get_input_details()
+        inputs = self.interpreter().get_input_details()
         return any(-1 in detail.get("shape_signature", ()) for detail in inputs)
 
     def run(self, trial, feeds):
         if trial.get("signature"):
-            return self.run_signature(self.module.Interpreter(model_content=self.content), trial, feeds)
+            return self.run_signature(self.with_state or self.interpreter(), trial, feeds)
         shapes = {index: feeds[name].shape for name, index in trial["inputs"].items()}
         interpreter = self.kept.pop(frozenset(shapes.items()), None)
         if interpreter is None:
@@ -89,14 +91,17 @@ class LoadedFile(object):
         return answers
 
     def prepared(self, shapes):
-        """A new interpreter with inputs of these shapes, by their indices."""
-        interpreter = self.module.Interpreter(model_content=self.content)
+        """An interpreter with inputs of these shapes, by their indices."""
+        interpreter = self.with_state or self.interpreter()
         for detail in interpreter.get_input_details():
             index, shape = detail["index"], tuple(detail["shape"])
             if shapes.get(index, shape) != shape:
                 interpreter.resize_tensor_input(index, shapes[index])
         interpreter.allocate_tensors()
         return interpreter
+
+    def interpreter(self):
+        return self.module.Interpreter(model_content=self.content)
 
     def keep(self, interpreter):
         if self.keeps:
