@@ -59,6 +59,6 @@ def test_one_of_uv_and_one_of_the_launcher(tmp_path):
 
 
 def test_a_program_that_hangs_is_passed_over(tmp_path, monkeypatch):
-    monkeypatch.setattr(environments, "SECONDS", 0.1)
+    monkeypatch.setattr(environments, "PROBE_SECONDS", 0.1)
     program(tmp_path / "bin/python3.2", "while :; do :; done")
     assert find_python("3.2") is None
