@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from tests.runtime.cases import case, check, checks, f32, i32, scalar
+from tests.runtime.programs import session_of
 
 import tfport
 from tfport.graph.dtypes import FLOAT32, DType
@@ -120,3 +121,18 @@ def test_an_index_outside_of_the_embeddings_is_refused():
     session = tfport.Session(tfport.load(graph_def.SerializeToString()))
     with pytest.raises(tfport.Error, match=r"indices\[0,1\] = 6 is not in \[0, 6\)"):
         session.run(c.outputs(), feeds)
+
+
+def test_weights_for_another_number_of_bags_are_refused():
+    session = session_of("""
+        indices = Placeholder() {dtype=int32, shape=(?, 2)}
+        weights = Placeholder() {dtype=float32, shape=(?, 2)}
+        params = Const() {dtype=float32, value=float32(3, 2)[1, 2, 3, 4, 5, 6]}
+        bags = Addons>EmbeddingBag(indices, params, weights) {Tindices=int32, T=float32, combiner="SUM"}
+    """)
+    indices = np.array([[0, 2], [1, 1]], np.int32)
+    feeds = {"indices:0": indices, "weights:0": np.array([[1, 2], [3, 4]], np.float32)}
+    (bags,) = session.run(["bags:0"], feeds)
+    assert bags.tolist() == [[11, 14], [21, 28]]
+    with pytest.raises(tfport.Error):
+        session.run(["bags:0"], feeds | {"weights:0": np.ones((1, 2), np.float32)})

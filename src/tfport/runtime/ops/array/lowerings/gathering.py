@@ -1,13 +1,21 @@
-"""Gather and Where, lowered to ONNX.
+"""Gather, Where, and EmbeddingBag of TensorFlow Addons, lowered to ONNX.
 
 A negative index is an error in TensorFlow and counts from the end in ONNX: see `never_negative`.
 """
 
 from __future__ import annotations
 
-from tfport.graph.dtypes import BOOL, INT64
+from tfport.graph.dtypes import BOOL, FLOAT32, INT64
 from tfport.runtime.lower import CannotLower, lower, rank_of, structure
-from tfport.runtime.ops.shared.lowered_sizes import axis_in, axis_of, never_negative, numbers_of, settled
+from tfport.runtime.ops.shared.lowered_sizes import (
+    axis_in,
+    axis_of,
+    never_negative,
+    numbers_of,
+    reshaped,
+    settled,
+    sizes_of,
+)
 
 _COUNTED = ("bool", "float32", "int32", "int64", "uint8")
 """Types for which ONNX Runtime has NonZero."""
@@ -48,6 +56,20 @@ def gather(b, params, indices, *, validate_indices):
 
 def _gathered(b, params, indices, axis):
     return settled(b, b.Gather(params, never_negative(b, indices), axis=axis))
+
+
+@lower("Addons>EmbeddingBag")
+def embedding_bag(b, indices, params, weights, *, combiner):
+    """The weights of a bag times its rows, a product of matrices."""
+    if params.dtype != FLOAT32 or params.rank != 2 or indices.rank != 2 or weights.rank != 2:
+        raise CannotLower("the weights are not float32, or an input does not have 2 axes")
+    size = indices.shape[1]
+    if not size or weights.shape[1] != size:
+        raise CannotLower("it is not known that a bag has as many weights as indices, and some")
+    # another number of bags cannot have this shape
+    factors = reshaped(b, weights, [*sizes_of(b, indices, 0, 1), 1, size])
+    bags = b.squeeze(b.MatMul(factors, _gathered(b, params, indices, 0)), 1)
+    return b.Div(bags, b.const(size, FLOAT32)) if combiner == "MEAN" else bags
 
 
 @lower("GatherNd")
