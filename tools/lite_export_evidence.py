@@ -179,13 +179,19 @@ def run(side: str, python: str) -> None:
         else:
             asked = [kind, str(path), str(output), side == "flex", signature or None, inputs, outputs]
             command = [python, "-c", CONVERT, json.dumps(asked)]
-        result = measured(command, output)
-        if side in ("convert", "flex") and result["code"]:  # perhaps Keras 2 loads it (tf-keras)
-            with mock.patch.dict(os.environ, TF_USE_LEGACY_KERAS="1"):
-                second = measured(command, output)
-            result = second if second["size"] else result
+        result = (measured_twice if side in ("convert", "flex") else measured)(command, output)
         save(name, side, {**result, "kind": kind})
         print(name, side, flush=True)
+
+
+def measured_twice(command: list[str], output: Path) -> dict[str, Any]:
+    """A result; if the command fails, that of a second try in which Keras 2 loads the model (tf-keras)."""
+    first = measured(command, output)
+    if not first["code"]:
+        return first
+    with mock.patch.dict(os.environ, TF_USE_LEGACY_KERAS="1"):
+        second = measured(command, output)
+    return second if second["size"] else first
 
 
 def file_of(side: str, name: str) -> Path:

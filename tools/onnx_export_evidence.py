@@ -29,7 +29,6 @@ import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import lite_export_evidence as shared
 import real_models
@@ -142,10 +141,8 @@ def convert(tf2onnx: str, sides: Sequence[str]) -> None:
             output = file_of(name, f"{side}.onnx")
             output.unlink(missing_ok=True)
             command = command_of(side, kind, path, output, ends, tf2onnx)
-            result = shared.measured(command, output)
-            if kind == "keras" and side == "tf2onnx" and result["code"]:  # perhaps Keras 2 loads the file
-                with mock.patch.dict(os.environ, TF_USE_LEGACY_KERAS="1"):
-                    result = shared.measured(command, output)
+            is_keras = kind == "keras" and side == "tf2onnx"
+            result = (shared.measured_twice if is_keras else shared.measured)(command, output)
             save(name, side, result)
             print(name, side, results()[name][side], flush=True)
 

@@ -108,7 +108,10 @@ def _forests(report: Inspection, width: int, most: int) -> Iterator[ReportPart]:
                 [forest.kind, forest.task, *([f"label {printable(forest.label)}"] * bool(forest.label))],
             ),
             ("trees", [count(forest.trees, "tree"), count(forest.nodes, "node"), f"depth {forest.depth}"]),
-            ("features", _cut([f"{printable(name)} {kind}" for name, kind in forest.features.items()], most)),
+            (
+                "features",
+                _cut([f"{printable(name)} {column}" for name, column in forest.features.items()], most),
+            ),
         ]
         yield facts(rows, width)
 
@@ -123,11 +126,11 @@ def _signature(signature: Signature, most: int) -> ReportPart:
 def _tensors(rows: list[tuple[str, str, TensorSpec]], left_out: int) -> ReportPart:
     grid = _grid()
     for direction, name, spec in rows:
-        kind = f"{spec.dtype} {spec.shape}" + ("" if spec.form == "dense" else f" {spec.form}")
+        type_and_shape = f"{spec.dtype} {spec.shape}" + ("" if spec.form == "dense" else f" {spec.form}")
         grid.add_row(
             Text(direction, style="dim"),
             Text(printable(name), style="cyan"),
-            Text(printable(kind)),
+            Text(printable(type_and_shape)),
             Text(printable(", ".join(spec.tensors)), style="dim"),
         )
     return indented(Group(grid, *more(left_out)))
@@ -202,9 +205,9 @@ def _state(report: Inspection, most: int) -> Iterator[ReportPart]:
 def _rows(rows: Iterable[tuple[str, str, str]], most: int) -> ReportPart:
     grid = _grid()
     all_rows = list(rows)
-    for name, kind, note in all_rows[:most]:
-        kind, note = printable(kind), printable(note)
-        grid.add_row(Text(printable(name), style="cyan"), Text(kind), Text(note, justify="right"))
+    for name, *cells in all_rows[:most]:
+        middle, right = map(printable, cells)
+        grid.add_row(Text(printable(name), style="cyan"), Text(middle), Text(right, justify="right"))
     return indented(Group(grid, *more(len(all_rows) - most)))
 
 

@@ -31,8 +31,8 @@ SECONDS = 60.0
 """The processor time of all threads for the generated trials of a signature; further ones are skipped and
 reported. A busy machine must not make a comparison weaker."""
 COSTLY = 0.25
-"""From so many processor seconds a call on, only two sizes are tried, no open size alike in both; unusual
-values are tried in the smaller one only."""
+"""If a call takes at least this many processor seconds, only two sizes are tried. Every open size differs
+between them, and unusual values are tried only in the smaller one."""
 ENOUGH = 3
 """If the original accepts this many sizes, unusual ones are not tried."""
 Tried = tuple[Trial, TrialOutcome]

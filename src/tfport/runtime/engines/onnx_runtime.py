@@ -73,7 +73,7 @@ class OnnxRuntime(Engine):
         """`spins`: idle threads spin while they wait; faster if nothing else needs the core.
 
         `max_bytes`: memory for the tensors of all runs together; 0 means no limit.
-        `shares_arena`: that memory is in the arena of the process (`shared_arena`), as it is with a limit.
+        `shares_arena`: that memory is in the arena of the process (`shared_arena`). A limit implies this.
         """
         self.threads = threads or processors()
         self.spins, self.max_bytes = spins, max_bytes
@@ -136,8 +136,6 @@ class OnnxRuntime(Engine):
         work, least = hints.work, hints.least_size
         usual_threads = 1 if work.may_be_light else self.threads
 
-        kept = None if self.shares_arena or work.is_fixed else KeptMemory()
-
         @functools.cache
         def session(threads: int, checked: bool) -> CheckedSession:
             options = session_options(threads, self.spins and hints.alone)
@@ -159,11 +157,11 @@ class OnnxRuntime(Engine):
 
         if self.max_bytes:
             run = functools.partial(_run_again, run)
+        elif not (self.shares_arena or work.is_fixed):
+            run = functools.partial(_returning, run, KeptMemory())
         wanted, fed = list(outputs), list(inputs)
         if least == ANY and (self.threads == 1 or work.is_fixed or not work.may_be_light):
             usual, _ = session(usual_threads, False)
-            if kept is not None:
-                return _returning_memory(run, kept, usual, wanted, fed)
             return lambda arrays: run(usual, wanted, dict(zip(fed, arrays, strict=True)))
         if hints.in_advance or hints.save_as is not None:
             session(usual_threads, False)  # otherwise the first call opens the one that it needs
@@ -173,8 +171,7 @@ class OnnxRuntime(Engine):
             selected, windows = session(threads, least != ANY and may_run_out(arrays, least))
             feeds = dict(zip(fed, arrays, strict=True))
             if not windows:
-                returns = kept is not None and kept.is_returned_after(arrays)
-                return run(selected, wanted, feeds, returns=True) if returns else run(selected, wanted, feeds)
+                return run(selected, wanted, feeds)
             results = run(selected, [*wanted, *(window.output for window in windows)], feeds)
             check_pool_sizes(windows, results[len(wanted) :])
             return results[: len(wanted)]
@@ -182,22 +179,17 @@ class OnnxRuntime(Engine):
         return compiled
 
 
-def _returning_memory(
+def _returning(
     run: Callable[..., Sequence[Any]],
     kept: KeptMemory,
     session: ort.InferenceSession,
-    wanted: list[str],
-    fed: list[str],
-) -> Compiled:
-    """The function of a session whose arena returns its memory after some runs."""
-    is_returned_after = kept.is_returned_after
-
-    def compiled(arrays: Sequence[Any]) -> Sequence[Any]:
-        if is_returned_after(arrays):
-            return run(session, wanted, dict(zip(fed, arrays, strict=True)), returns=True)
-        return run(session, wanted, dict(zip(fed, arrays, strict=True)))
-
-    return compiled
+    names: list[str],
+    feeds: dict[str, Any],
+) -> Sequence[Any]:
+    """A run, after some of which the arena of the session returns its memory."""
+    if kept.is_returned_after(feeds.values()):
+        return run(session, names, feeds, returns=True)
+    return run(session, names, feeds)
 
 
 def _run_again(run: Callable[..., Sequence[Any]], *arguments: Any) -> Sequence[Any]:
@@ -341,7 +333,7 @@ _LOCATION = re.compile(r"\S+:\d+ .*? was false\. (?=\S)", re.DOTALL)
 
 
 def node_message(message: str) -> str:
-    """The message in tfport's form, without source locations; as it is if it is not about one node.
+    """The message in tfport's form, without source locations; unchanged unless it is about one node.
 
     node_message("[ONNXRuntimeError] : … Name:'Reshape:a/b#7' Status Message: …/reshape_helper.h:91 … …")
     "`a/b` (Reshape): The input tensor cannot be reshaped to the requested shape. …"

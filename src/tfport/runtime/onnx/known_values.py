@@ -101,8 +101,8 @@ def _slice_known(known: Dims, inputs: Inputs) -> Dims | None:
 def index_mask(dtype: DType) -> int:
     """All bits but the second one: the bitwise AND of a negative index with it is out of range in ONNX too.
 
-    The smallest integer, which NaN becomes when it is cast, stays as it is. An index changes from 2**30 on
-    (int32; 2**62 for int64), and no axis is that long.
+    It leaves the smallest integer unchanged, which is what NaN is cast to. It changes indices of at least
+    2**30 (int32) or 2**62 (int64), but no axis is that long.
     """
     return ~(1 << (8 * dtype.numpy.itemsize - 2))
 

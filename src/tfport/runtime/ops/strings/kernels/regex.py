@@ -35,7 +35,7 @@ _ASCII = bytes(range(128))
 _REGION = 4096
 """Code points about which RE2 is asked together."""
 _AT_BOTH_ENDS = re.compile(rb"\^(\\s|[^\\^$.|?*+(){}\[\]\x80-\xff])\+\|(\1)\+\$").fullmatch
-"""One character of ASCII, or whitespace, as often as it is there: `^ +| +$`."""
+"""Repetitions of one ASCII character, or of whitespace, at the start and the end: `^ +| +$`."""
 _NO_CHARACTER = re.compile(rb"[|^$]+").fullmatch
 """A pattern that matches only empty strings."""
 _ASCII_CHARACTERS = re.compile(
