@@ -20,7 +20,7 @@ class GpuOptions:
     """`tf32`: products of float32 with 10 bits of mantissa, as TensorFlow computes; `float32`: with all bits;
     `float16` and `bfloat16`: weights and products in 16 bits, sums and normalization in float32."""
     memory_bytes: int = 0
-    """Device memory for each model; 0 means no limit."""
+    """Device memory for each session of ONNX Runtime; 0 means no limit."""
     max_graphs: int = MAX_GRAPHS
     """CUDA graphs of an island; 0 for none."""
     require: bool = False
