@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 
+import pytest
 from tests.fix.certify.models import frozen
 
+from tfport.fix.certify import trial_plan
 from tfport.fix.certify.runners import RunnerResult
 from tfport.fix.certify.tensorflow_runner import TensorFlow
-from tfport.fix.certify.verification import ALIKE
+from tfport.fix.certify.verification import ALIKE, DIFFERS
 from tfport.fix.certify.verify import verify
 
 ONE_VALUE_AT_MOST = """
@@ -79,3 +81,59 @@ def test_other_runners_get_all_inputs_of_models_that_are_the_same_program():
     listener = Listener(sys.executable)
     verify(frozen(LARGE), frozen(LARGE), targets=[listener], live=False)
     assert len(listener.asked) > 10
+
+
+WEIGHTS = ", ".join(f"{(7 * i % 36 - 17) / 12:.3f}" for i in range(36))
+NETWORK = """
+    x = Placeholder() {dtype=float32, shape=(?, 8, 8, 2)}
+    w = Const() {dtype=float32, value=float32(3, 3, 2, 2)[WEIGHTS]}
+    c = Conv2D(x, w) {T=float32, strides=[1, 1, 1, 1], padding="SAME"}
+    b = Const() {dtype=float32, value=float32(2,)[0.5, -0.25]}
+    s = BiasAdd(c, b) {T=float32}
+    r = Relu(s) {T=float32}
+    p = MaxPool(r) {T=float32, ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding="VALID"}
+    axes = Const() {dtype=int32, value=int32(2,)[1, 2]}
+    m = Mean(p, axes) {T=float32, Tidx=int32, keep_dims=false}
+    e = Square(p) {T=float32}
+    q = Mean(e, axes) {T=float32, Tidx=int32, keep_dims=false}
+    little = Const() {dtype=float32, value=float32()[0.001]}
+    v = AddV2(q, little) {T=float32}
+    z = Rsqrt(v) {T=float32}
+    n = Mul(m, z) {T=float32}
+    y = Softmax(n) {T=float32}
+""".replace("WEIGHTS", WEIGHTS)
+WRONG = (
+    ("Relu(s)", "Relu6(s)"), ("Relu(s)", "Elu(s)"), ("Relu(s)", "Identity(s)"), ("Relu(s)", "Softplus(s)"),
+    ("MaxPool(r)", "AvgPool(r)"), ("[0.5, -0.25]", "[0.5, -0.24]"), ("[0.001]", "[0.00001]"),
+    ("Rsqrt(v)", "Rsqrt(q)"), ("[-1.417,", "[-1.407,"), ("Mul(m, z)", "Identity(m)"),
+    ("Conv2D(x, w)", "Conv2D(a, w)"), ("Square(p)", "Abs(p)"), ("Softmax(n)", "Sigmoid(n)"),
+)  # fmt: skip
+"""Parts of the network, and something else that a wrong rewrite could have written."""
+POSITIVE = "a = Abs(x) {T=float32}\nc = Conv2D("
+
+
+@pytest.mark.parametrize(("part", "other"), WRONG, ids=[other for _, other in WRONG])
+def test_few_inputs_find_what_all_find(part, other, monkeypatch):
+    before = frozen(NETWORK)
+    after = frozen(NETWORK.replace(part, other).replace("c = Conv2D(", POSITIVE))
+    full = verify(before, after, live=False)
+    monkeypatch.setattr(trial_plan, "DEAR", -1.0)
+    few = verify(before, after, live=False)
+    assert len(few.trials) <= len(full.trials) / 2
+    assert few.verdict == full.verdict == DIFFERS
+    assert any("for each kind of values" in reason for reason in few.left_out)
+
+
+def test_few_inputs_have_the_values_of_many(monkeypatch):
+    monkeypatch.setattr(trial_plan, "DEAR", -1.0)
+    same = verify(frozen(NETWORK), frozen(NETWORK.replace("c = Conv2D(", POSITIVE)), live=False)
+    assert same.verdict == ALIKE
+    kinds = [trial.name.partition(",")[0] for trial in same.trials]
+    assert list(dict.fromkeys(kinds)) == ["ordinary", "mixed", "zeros", "wide", "large"]
+
+
+def test_few_sequences_are_padded_too(monkeypatch):
+    monkeypatch.setattr(trial_plan, "DEAR", -1.0)
+    text = "x = Placeholder() {dtype=float32, shape=(?, ?, 3)}\ny = Neg(x) {T=float32}"
+    verification = verify(frozen(text), frozen(text), live=False)
+    assert [trial.name for trial in verification.trials if trial.name.startswith("padded")]

@@ -102,6 +102,10 @@ class OtherRunner(ABC):
     def job(self, folder: Path, side: ModelSide, trials: Sequence[Trial]) -> dict[str, Any]:
         """The job for the worker: `trials` has an entry for each, None if it cannot run there."""
 
+    def order(self, job: Mapping[str, Any], trials: Sequence[Trial]) -> Sequence[int]:
+        """In which order the worker runs the trials."""
+        return range(len(trials))
+
     def ask(self, sides: Sequence[ModelSide], trials: Sequence[Trial]) -> list[RunnerResult]:
         """Run each side on trials; the outcomes are in the same order.
 
@@ -125,8 +129,9 @@ class OtherRunner(ABC):
                 continue
             with suppress(Error):  # the worker refuses a trial whose inputs are missing
                 write_tensors(folder / f"{i}.in", _feeds(side, trial))
+        job["order"] = [i for i in self.order(job, trials) if job["trials"][i] is not None]
         (folder / "job.json").write_text(json.dumps(job), encoding="utf-8")
-        return _Job(folder, side, [i for i, trial in enumerate(job["trials"]) if trial is not None])
+        return _Job(folder, side, job["order"])
 
     def _read(self, job: _Job, trials: Sequence[Trial]) -> RunnerResult:
         if (job.folder / "about.json").exists():

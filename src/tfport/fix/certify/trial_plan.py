@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tfport.errors import Error, UnreadableFile
-from tfport.fix.certify.inputs.arrays import ORDINARY, ValueProfile
+from tfport.fix.certify.inputs.arrays import MIXED, ORDINARY, ValueProfile
 from tfport.fix.certify.runners import ModelSide, TrialOutcome
 from tfport.fix.certify.trials import ATTEMPTS, Sizing, Trial, TrialBuilder, user_trials, warmup_trials
 from tfport.fix.certify.verification import Verification
@@ -33,6 +33,8 @@ reported. A busy machine must not make a comparison weaker."""
 COSTLY = 0.25
 """If a call takes at least this many processor seconds, only two sizes are tried. Every open size differs
 between them, and unusual values are tried only in the smaller one."""
+DEAR = 0.05
+"""From this many on, the second input has several kinds of values side by side, and few others follow."""
 ENOUGH = 3
 """If the original accepts this many sizes, unusual ones are not tried."""
 Tried = tuple[Trial, TrialOutcome]
@@ -96,6 +98,7 @@ class TrialPlan:
         end, room = time.process_time() + SECONDS, MOST_KEPT
         attempts = Attempts(builder, self.ask)
         taken: list[Sizing] = []
+        seen: set[ValueProfile] = set()
         costs: list[float] = []
         sizes = FittingSizes(builder)
         few = bool(sizes.usual) and sizes.is_large(sizes.usual[0]) and self.is_same(builder.signature.name)
@@ -118,8 +121,10 @@ class TrialPlan:
             if (room := room - sizes.elements(sizing)) < 0:
                 self.left_out.append(f"{builder.signature.name}: more sizes (their inputs are too large)")
                 break
+            values = MIXED if len(taken) == 1 and min(costs) > DEAR else ORDINARY
+            seen.add(values)
             began = time.process_time()
-            tried = attempts.first_accepted(sizing, ORDINARY, again=builder.parses_features)
+            tried = attempts.first_accepted(sizing, values, again=builder.parses_features)
             costs.append(time.process_time() - began)
             yield tried
             if not tried[1].ran or _says_something(tried[1].outputs):
@@ -130,7 +135,12 @@ class TrialPlan:
             self.left_out.append(f"{builder.signature.name}: more values (both models are the same program)")
             return
         taken = taken or [sizing for sizing in sizes.usual if sizing not in sizes.too_small]
-        for profile in builder.profiles() if builder.signature.inputs and taken else ():
+        profiles = builder.profiles() if builder.signature.inputs and taken else []
+        if profiles and costs and min(costs) > DEAR:
+            profiles = [profile for profile in builder.few_of(profiles) if profile not in seen]
+            each = "an input of its own for each kind of values"
+            self.left_out.append(f"{builder.signature.name}: {each} (a call takes {min(costs):.2g} s)")
+        for profile in profiles:
             if time.process_time() > end:
                 self.left_out.append(f"{builder.signature.name}: `{profile.name}` (out of time)")
                 continue

@@ -15,6 +15,8 @@ import numpy as np
 from tfport.errors import Error
 from tfport.fix.certify.compare import precision
 from tfport.fix.certify.inputs.arrays import (
+    APART,
+    MIXED,
     PROFILES,
     Random,
     ValueProfile,
@@ -89,7 +91,7 @@ class Sizing:
         return f"{self.rows} row{'s' * (self.rows != 1)}, open sizes {self.other}"
 
 
-IDS = frozenset(("ordinary", "padded", "some zeros", "positive", "wide"))
+IDS = frozenset(("ordinary", "mixed", "padded", "some zeros", "positive", "wide"))
 """The profiles in which indices of a table are all of its rows, and not small numbers."""
 EQUAL = frozenset(("zeros", "ones"))
 """The profiles in which all numbers are equal."""
@@ -155,6 +157,11 @@ class TrialBuilder:
             for profile in PROFILES
             if not (decides and profile.huge) and not (selects and profile.name in EQUAL)
         ]
+
+    def few_of(self, profiles: Sequence[ValueProfile]) -> list[ValueProfile]:
+        """Those that tell most, for a model whose calls take long."""
+        are_images = all(len(shape.dims or ()) > 3 for shape in self.shapes.values())
+        return [MIXED, *(p for p in profiles if p.name in APART and not (p.padded and are_images))]
 
     def sizings(self) -> tuple[list[Sizing], list[Sizing]]:
         """The sizes to try, and those to try if the original refuses them; without repeated shapes."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from tfport.atlas.target import Target
 from tfport.fix.certify.other_runner import WORKERS, OtherRunner
@@ -43,6 +45,17 @@ class LiteInterpreter(OtherRunner):
         asked = [self._asked(file, side.signatures[trial.signature]) for trial in trials]
         kept, has_state = _may_keep(file), bool(variable_types(file))
         return {"model": str(folder / MODEL), "trials": asked, "keeps": kept, "has_state": has_state}
+
+    def order(self, job: Mapping[str, Any], trials: Sequence[Trial]) -> Sequence[int]:
+        """Those of the same sizes together, as other sizes need a new interpreter; in turn with variables."""
+        if job.get("has_state"):
+            return range(len(trials))
+        by_sizes: dict[Any, list[int]] = {}
+        for i, trial in enumerate(trials):
+            parts = (v if isinstance(v, tuple) else (v,) for v in trial.inputs.values())
+            sizes = tuple(tuple(map(np.shape, own)) for own in parts)
+            by_sizes.setdefault((trial.signature, sizes), []).append(i)
+        return [i for own in by_sizes.values() for i in own]
 
     def _asked(self, file: LiteFile, signature: Signature) -> dict[str, Any] | None:
         """The inputs and outputs by the names of tfport's tensors; None if the interpreter cannot run it.

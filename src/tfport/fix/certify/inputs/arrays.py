@@ -42,9 +42,13 @@ class ValueProfile:
     """Whether every number is finite."""
     padded: bool = False
     """Whether rows end in zeros or empty strings, as sequences of different lengths do."""
+    parts: tuple[ValueProfile, ...] = ()
+    """Profiles whose values an array has side by side; then nothing else here says what they are."""
 
     def with_words(self, words: Sequence[bytes]) -> ValueProfile:
         """The same, with these words among the ordinary strings: alone, within others, in phrases."""
+        if self.parts:
+            return replace(self, parts=tuple(part.with_words(words) for part in self.parts))
         if not words or self.texts is not WORDS:
             return self
         inside = [b"%sx%s" % (a, b) for a, b in zip(words, reversed(words), strict=True)]
@@ -98,6 +102,13 @@ PROFILES = (
     ValueProfile("not finite", _not_finite, (0, 1), NO_TEXT, finite=False),
 )
 """The edge cases, from those that most models accept to those that few do."""
+TOGETHER = ("some zeros", "positive", "zeros", "ones", "negative", "tiny")
+MIXED = replace(
+    ORDINARY, name="mixed", parts=(ORDINARY, *(profile for profile in PROFILES if profile.name in TOGETHER))
+)
+"""The values of several profiles side by side, for models whose calls take long."""
+APART = ("padded", "zeros", "wide", "large")
+"""What values side by side do not tell: where rows end, an input of zeros, numbers that outweigh others."""
 
 
 def seed_for(*what: object) -> int:
@@ -116,6 +127,11 @@ def array_of(
     """An array with values of a profile; large numbers must not overflow the narrowest type of a model."""
     if math.prod(shape) > MOST_ELEMENTS:
         raise Error(f"a tensor of shape {list(shape)} is too large to generate; pass one with --inputs")
+    if profile.parts:
+        sizes = map(len, np.array_split(np.empty(math.prod(shape), bool), len(profile.parts)))
+        pairs = zip(profile.parts, sizes, strict=True)
+        arrays = [array_of(dtype, (size,), part, random, narrowest) for part, size in pairs]
+        return np.concatenate(arrays).reshape(shape)
     try:
         numpy_type = dtype.numpy
     except KeyError:

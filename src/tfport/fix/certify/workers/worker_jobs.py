@@ -51,13 +51,13 @@ def answer(folder, job, load, numpy_type, np):
         write_text(os.path.join(folder, "load.txt"), message(error))
         return
     write_text(os.path.join(folder, "loaded.txt"), "")
-    for i, trial in enumerate(job["trials"]):
+    for i in job["order"]:
         start = os.path.join(folder, str(i))
-        if trial is None or os.path.exists(start + ".out") or os.path.exists(start + ".txt"):
+        if os.path.exists(start + ".out") or os.path.exists(start + ".txt"):
             continue
         try:
             feeds = read_tensors(start + ".in", numpy_type, np)
-            write_tensors(start + ".out", model.run(trial, feeds), np)
+            write_tensors(start + ".out", model.run(job["trials"][i], feeds), np)
         except Exception as error:
             write_text(start + ".txt", message(error))
     model.close()
