@@ -1,12 +1,15 @@
 """Make the subgraphs of a TensorFlow Lite file smaller, as the converter does: fewer operators, same answers.
 
 Sums with and products by a number for each channel become the bias and weights of the operator before, and
-limits its activation; of two reshapes in a row the first goes. Operators that nothing reads are removed.
+limits its activation; a product with one number goes into the weights after it. Of two reshapes in a row the
+first goes. What keeps negative indices from counting from the end goes, as GATHER refuses them itself.
+Operators that nothing reads are removed, and what a loop carries for nothing.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +26,11 @@ LINEAR: dict[str, tuple[int, int, int]] = {
     "TRANSPOSE_CONV": (1, 3, 0), "CONV_3D_TRANSPOSE": (1, 3, 3),
 }  # fmt: skip
 """The inputs with the weights and the bias, and the axis of the channels in the weights."""
+WEIGHTS_AT = {op: at for op, (at, _, _) in LINEAR.items()}
+LEAST = 1e-6
+"""A product with numbers between this one and its inverse does not lose digits of usual weights."""
+INTEGERS = {"INT32": np.dtype(np.int32), "INT64": np.dtype(np.int64)}
+LARGEST = (2**31 - 1, 2**63 - 1)
 ACTIVATIONS = {"RELU": "RELU", "RELU6": "RELU6", "RELU_N1_TO_1": "RELU_N1_TO_1"}
 ACTIVATED = frozenset(
     ["ADD", "AVERAGE_POOL_2D", "CONV_2D", "CONV_3D", "DEPTHWISE_CONV_2D", "DIV", "FULLY_CONNECTED",
@@ -49,6 +57,8 @@ EFFECTS = frozenset(
 
 def simplify(file: LiteFile) -> None:
     """Simplify all subgraphs of a file in place, and drop what is no longer used."""
+    for graph in reversed(file.subgraphs):  # the bodies of loops before what they are in
+        _drop_unread_state(file, graph)
     for graph in file.subgraphs:
         _Simplifier(file, graph).run()
     _renumber_buffers(file)
@@ -60,11 +70,11 @@ class _Simplifier:
     graph: Subgraph
 
     def run(self) -> None:
-        self._drop_unread()
+        _drop_unread(self.graph)
         self._index()
         for node in list(self.graph.operators):
             self._visit(node)
-        self._drop_unread()
+        _drop_unread(self.graph)
         self._renumber_tensors()
 
     def _index(self) -> None:
@@ -81,6 +91,12 @@ class _Simplifier:
             self._fold(node)
         elif op == "RESHAPE":
             self._reshape(node)
+        elif op == "GATHER":
+            self._gather(node)
+        if op == "ADD" and node in self.graph.operators:
+            self._drop_zeros(node)
+        elif op in LINEAR:
+            self._scale(node)
 
     def _before(self, index: int) -> LiteOperator | None:
         """The operator that computes a tensor which nothing else reads."""
@@ -129,6 +145,62 @@ class _Simplifier:
             self._merge(before, node)
             return
 
+    def _drop_zeros(self, node: LiteOperator) -> None:
+        """Let readers of a sum with zeros read what was added to them."""
+        for number in (0, 1):
+            constant, kept = self._constant(node.inputs[1 - number]), node.inputs[number]
+            if constant is None or constant.any() or _is_active(node):
+                continue
+            open_axes = [axis for axis, size in enumerate(self._tensor(kept).dims[::-1]) if size is None]
+            if any(axis < constant.ndim and constant.shape[-1 - axis] > 1 for axis in open_axes):
+                continue
+            if node.outputs[0] not in self.graph.outputs and self._are_alike(kept, node.outputs[0]):
+                self._skip(node, kept)
+                return
+
+    def _scale(self, node: LiteOperator) -> None:
+        """A product with one number into the weights that follow: pixels divided by 255."""
+        before, weights = self._before(node.inputs[0]), self._constant(node.inputs[WEIGHTS_AT[node.code.op]])
+        if before is None or before.code.op != "MUL" or _is_active(before) or weights is None:
+            return
+        if self.readers[node.inputs[WEIGHTS_AT[node.code.op]]] > 1:
+            return
+        for number in (0, 1):
+            factor, kept = self._constant(before.inputs[1 - number]), before.inputs[number]
+            if factor is None or factor.size != 1 or not self._are_alike(kept, before.outputs[0]):
+                continue
+            if LEAST < abs(float(factor.item())) < 1 / LEAST:
+                self._set(node, WEIGHTS_AT[node.code.op], weights * factor.item())
+                self._skip(before, kept)
+                return
+
+    def _gather(self, node: LiteOperator) -> None:
+        """Without the choice of the largest integer for a negative index, which GATHER refuses as well."""
+        choice = self.makers.get(node.inputs[1])
+        if choice is None or choice.code.op not in ("SELECT", "SELECT_V2"):
+            return
+        less, kept = self.makers.get(choice.inputs[0]), choice.inputs[2]
+        if less is None or less.code.op != "LESS" or less.inputs[0] != kept:
+            return
+        zero, largest = self._integer(less.inputs[1]), self._integer(choice.inputs[1])
+        if zero == 0 and largest in LARGEST and self._are_alike(kept, node.inputs[1]):
+            self.readers[node.inputs[1]] -= 1
+            node.inputs = (node.inputs[0], kept)
+            self.readers[kept] += 1
+
+    def _skip(self, node: LiteOperator, kept: int) -> None:
+        """Let all that read a result read one of its inputs."""
+        (result,) = node.outputs
+        for reader in self.graph.operators:
+            reader.inputs = tuple(kept if index == result else index for index in reader.inputs)
+        self.readers[kept] += self.readers.pop(result, 0) - 1
+        self.graph.operators.remove(node)
+
+    def _are_alike(self, first: int, second: int) -> bool:
+        """Whether two tensors have the same type and sizes."""
+        a, b = self._tensor(first), self._tensor(second)
+        return (a.type, a.shape, a.dims) == (b.type, b.shape, b.dims)
+
     def _reshape(self, node: LiteOperator) -> None:
         before = self.makers.get(node.inputs[0])
         while before is not None and before.code.op == "RESHAPE":
@@ -136,6 +208,9 @@ class _Simplifier:
             node.inputs = (before.inputs[0], *node.inputs[1:])
             self.readers[before.inputs[0]] += 1
             before = self.makers.get(before.inputs[0])
+        is_read = node.outputs[0] not in self.graph.outputs and None not in self._tensor(node.inputs[0]).dims
+        if is_read and self._are_alike(node.inputs[0], node.outputs[0]):
+            self._skip(node, node.inputs[0])
 
     def _merge(self, before: LiteOperator, node: LiteOperator) -> None:
         """Let an operator compute what the one after it did."""
@@ -144,6 +219,13 @@ class _Simplifier:
         self.graph.operators.remove(node)
 
     # Tensors
+
+    def _integer(self, index: int) -> int | None:
+        """The only element of a constant of integers."""
+        tensor = self._tensor(index)
+        data = bytes(self.file.buffers[tensor.buffer]) if tensor.buffer else b""
+        is_one = tensor.type in INTEGERS and len(data) == INTEGERS[tensor.type].itemsize
+        return int(np.frombuffer(data, INTEGERS[tensor.type])[0]) if is_one else None
 
     def _tensor(self, index: int) -> LiteTensor:
         return self.graph.tensors[index]
@@ -175,15 +257,6 @@ class _Simplifier:
         self.readers[inputs[at]] += 1
         node.inputs = tuple(inputs)
 
-    def _drop_unread(self) -> None:
-        needed = set(self.graph.outputs)
-        kept = []
-        for node in reversed(self.graph.operators):
-            if node.code.op in EFFECTS or not needed.isdisjoint(node.outputs):
-                kept.append(node)
-                needed.update(node.inputs)
-        self.graph.operators[:] = kept[::-1]
-
     def _renumber_tensors(self) -> None:
         graph = self.graph
         used = {*graph.inputs, *graph.outputs}
@@ -201,6 +274,49 @@ class _Simplifier:
             if signature.subgraph == number:
                 signature.inputs = {name: new[index] for name, index in signature.inputs.items()}
                 signature.outputs = {name: new[index] for name, index in signature.outputs.items()}
+
+
+def _drop_unread(graph: Subgraph) -> None:
+    """Drop the operators whose results nothing reads."""
+    needed = set(graph.outputs)
+    kept = []
+    for node in reversed(graph.operators):
+        if node.code.op in EFFECTS or not needed.isdisjoint(node.outputs):
+            kept.append(node)
+            needed.update(node.inputs)
+    graph.operators[:] = kept[::-1]
+
+
+def _drop_unread_state(file: LiteFile, graph: Subgraph) -> None:
+    """Drop what a loop carries if nothing reads it, inside or after: the outputs of all steps of a layer."""
+    _drop_unread(graph)
+    read = {index for node in graph.operators for index in node.inputs} | {*graph.outputs}
+    for loop in graph.operators:
+        if loop.code.op != "WHILE":
+            continue
+        names = ("cond_subgraph_index", "body_subgraph_index")
+        condition, body = (file.subgraphs[loop.options.get(name, 0)] for name in names)
+        for place in reversed(range(len(loop.inputs))):
+            if loop.outputs[place] in read or body.inputs[place] == body.outputs[place]:
+                continue
+            others = (*body.outputs[:place], *body.outputs[place + 1 :])
+            needed = _needed_for(condition, condition.outputs, condition.inputs[place])
+            if needed or _needed_for(body, others, body.inputs[place]):
+                continue
+            loop.inputs, loop.outputs, condition.inputs, body.inputs, body.outputs = (
+                (*ends[:place], *ends[place + 1 :])
+                for ends in (loop.inputs, loop.outputs, condition.inputs, body.inputs, body.outputs)
+            )
+            _drop_unread(body)
+
+
+def _needed_for(graph: Subgraph, ends: Sequence[int], start: int) -> bool:
+    """Whether a tensor is needed for others, or for what has an effect."""
+    needed = set(ends)
+    for node in reversed(graph.operators):
+        if node.code.op in EFFECTS or not needed.isdisjoint(node.outputs):
+            needed.update(node.inputs)
+    return start in needed
 
 
 def _is_active(node: LiteOperator) -> bool:

@@ -106,6 +106,8 @@ def _start(out: LiteScribe, state: IslandValue | None, number: int, batch: Numbe
     if state is None:
         zero = out.array(np.zeros((), np.float32))
         return out.add("FILL", [out.sizes([batch, units]), zero], (batch, units))
+    if state.array is not None and not state.is_of_sizes:
+        return out.as_tensor(constant_value(state.array[number]))
     part = [out.plain(state), out.ints(number, 0, 0), out.ints(1, -1, -1)]
     return out.reshaped(out.add("SLICE", part, (1, batch, units)).tensor, (batch, units))
 
@@ -171,7 +173,11 @@ def _add(out: LiteScribe, subgraph: Subgraph) -> int:
 
 def _condition(out: LiteScribe, state: Sequence[IslandValue]) -> int:
     inner, fed = _inner(out, state)
-    limit = inner.reshaped(inner.sizes([fed[1].sizes[0]]), (), None, "int32")
+    steps = fed[1].sizes[0]
+    if isinstance(steps, int):
+        limit = inner.as_tensor(constant_value(np.array(steps, np.int32)))
+    else:
+        limit = inner.reshaped(inner.sizes([steps]), (), None, "int32")
     less = inner.add("LESS", [fed[0].tensor, limit.tensor], (), dtype="bool")
     return _add(out, inner.model.subgraph("steps_left", [v.tensor for v in fed], [less.tensor]))
 
@@ -181,10 +187,9 @@ def _body(out: LiteScribe, state: Sequence[IslandValue], direction: Direction, h
     counter, product, outputs, *before = fed
     lengths = [before.pop()] if has_lengths else []
     batch, width = product.sizes[1:]
-    index = inner.reshaped(counter.tensor, (1,), None, "int32")
-    row = inner.add("GATHER", [product.tensor, index.tensor], (1, batch, width), axis=0, batch_dims=0)
-    x = inner.reshaped(row.tensor, (batch, width))
+    x = inner.add("GATHER", [product.tensor, counter.tensor], (batch, width), axis=0, batch_dims=0)
     after = {"GRU": _gru, "LSTM": _lstm, "RNN": _rnn}[direction.op](inner, direction, x, before)
+    index = inner.reshaped(counter.tensor, (1,), None, "int32")
     place = inner.add("CONCATENATION", [index.tensor, inner.ints(0, 0)], (3,), dtype="int32", axis=0)
     shown = after[0]
     if lengths:
@@ -209,7 +214,7 @@ def _gru(
     gate, new = direction.activations
     own = direction.recurrent
     both = gate(out, _sum(out, _part(out, x, 0, 2 * units), _product(out, h, own[: 2 * units])))
-    update, reset = _part(out, both, 0, units), _part(out, both, units, units)
+    update, reset = _parts(out, both, 2)
     if direction.resets_after:
         bias = direction.recurrent_bias[2 * units :]
         inside = _times(out, reset, _product(out, h, own[2 * units :], bias))
@@ -223,11 +228,12 @@ def _gru(
 def _lstm(
     out: LiteScribe, direction: Direction, x: IslandValue, before: Sequence[IslandValue]
 ) -> list[IslandValue]:
-    (h, c), units = before, direction.units
+    h, c = before
     gate, new, shown = direction.activations
     total = _sum(out, x, _product(out, h, direction.recurrent))
-    i, o, f = (gate(out, _part(out, total, n * units, units)) for n in range(3))
-    candidate = new(out, _part(out, total, 3 * units, units))
+    *gates, inside = _parts(out, total, 4)
+    i, o, f = (gate(out, part) for part in gates)
+    candidate = new(out, inside)
     cell = _sum(out, _times(out, f, c), _times(out, i, candidate))
     return [_times(out, o, shown(out, cell)), cell]
 
@@ -250,6 +256,13 @@ def _product(
 def _part(out: LiteScribe, x: IslandValue, begin: int, length: int) -> IslandValue:
     bounds = [out.ints(0, begin), out.ints(-1, length)]
     return out.add("SLICE", [x.tensor, *bounds], (x.sizes[0], length))
+
+
+def _parts(out: LiteScribe, x: IslandValue, count: int) -> list[IslandValue]:
+    """Equal parts of the columns."""
+    batch, width = x.sizes
+    ends = [((batch, width // count), x.dtype)] * count
+    return out.add_all("SPLIT", [out.array(np.array(1, np.int32)), x.tensor], ends, num_splits=count)
 
 
 def _sum(out: LiteScribe, x: IslandValue, y: IslandValue) -> IslandValue:
