@@ -29,7 +29,8 @@ LINEAR: dict[str, tuple[int, int, int]] = {
 WEIGHTS_AT = {op: at for op, (at, _, _) in LINEAR.items()}
 LEAST = 1e-6
 """A product with numbers between this one and its inverse does not lose digits of usual weights."""
-INTEGERS = {"INT32": np.dtype(np.int32), "INT64": np.dtype(np.int64)}
+INTEGERS = {"INT32": 4, "INT64": 8}
+"""The bytes of integers that are indices."""
 LARGEST = (2**31 - 1, 2**63 - 1)
 ACTIVATIONS = {"RELU": "RELU", "RELU6": "RELU6", "RELU_N1_TO_1": "RELU_N1_TO_1"}
 ACTIVATED = frozenset(
@@ -224,8 +225,8 @@ class _Simplifier:
         """The only element of a constant of integers."""
         tensor = self._tensor(index)
         data = bytes(self.file.buffers[tensor.buffer]) if tensor.buffer else b""
-        is_one = tensor.type in INTEGERS and len(data) == INTEGERS[tensor.type].itemsize
-        return int(np.frombuffer(data, INTEGERS[tensor.type])[0]) if is_one else None
+        is_one = len(data) == INTEGERS.get(tensor.type)
+        return int.from_bytes(data, "little", signed=True) if is_one else None
 
     def _tensor(self, index: int) -> LiteTensor:
         return self.graph.tensors[index]
