@@ -1,6 +1,6 @@
-"""Every op that any recorded build registers, and those that only TensorFlow.js and tfport have.
+"""Every op that any recorded build registers, and those of other runtimes, which no build has.
 
-`known_ops()[name]` is the newest definition, without documentation;
+`known_ops()[name]` is the newest definition, without documentation, except whose it is if no build has it;
 `known_ops().releases(name)` the first and last TensorFlow release that has the op.
 `atlas` has what one release registers.
 """
@@ -18,12 +18,11 @@ from tfport.formats.proto.graph_pb2 import OpDef, OpList
 
 DEFINITION = """SELECT op.definition FROM newest JOIN op ON op.rowid = newest.definition
                 WHERE newest.name = ?"""
-TENSORFLOW_JS = "TensorFlow.js"
-_FILE = "tfjs_ops.pbtxt"
+_FILE = "other_runtimes.pbtxt"
 
 
 class KnownOps(Mapping[str, OpDef]):
-    """Op definitions by name, read on demand; thread-safe. `others` are those of TensorFlow.js."""
+    """Op definitions by name, read on demand; thread-safe. `others` are those of other runtimes."""
 
     def __init__(self, atlas: Atlas, others: Callable[[], Mapping[str, OpDef]] = dict) -> None:
         self._atlas = atlas
@@ -66,7 +65,7 @@ class KnownOps(Mapping[str, OpDef]):
         """Return the add-ons and contrib libraries that register an op; empty if TensorFlow itself does."""
         rows = self._atlas.rows("SELECT providers FROM newest WHERE name = ?", name)
         if not rows:
-            return [TENSORFLOW_JS] if name in self._others() else []
+            return [self._others()[name].summary] if name in self._others() else []
         return str(rows[0][0]).splitlines()
 
     def recorded(self) -> list[str]:
@@ -77,13 +76,13 @@ class KnownOps(Mapping[str, OpDef]):
 
 @functools.cache
 def known_ops() -> KnownOps:
-    """Return the ops of the atlas that comes with tfport, and those of TensorFlow.js."""
-    return KnownOps(atlas(), tfjs_ops)
+    """Return the ops of the atlas that comes with tfport, and those of other runtimes."""
+    return KnownOps(atlas(), ops_of_other_runtimes)
 
 
 @functools.cache
-def tfjs_ops() -> dict[str, OpDef]:
-    """Return the ops of TensorFlow.js that TensorFlow does not have: their definitions by name."""
+def ops_of_other_runtimes() -> dict[str, OpDef]:
+    """Return the ops in graphs that no build of TensorFlow registers: their definitions by name."""
     with open(os.path.join(os.path.dirname(__file__), _FILE), "rb") as file:
         text = file.read()
     return {op.name: op for op in parse_text(OpList, text, _FILE).op}

@@ -28,7 +28,7 @@ def lite_detections(
     background = scores.shape[2] - attrs["num_classes"]
     if background not in (0, 1):
         raise CannotLower(f"there are scores of {scores.shape[2]} classes, expected {attrs['num_classes']}")
-    corners = _corners(b, b.squeeze(boxes, 0), anchors, attrs["scales"])
+    corners = _corners(b, b.squeeze(boxes, 0), anchors, [attrs[f"{name}_scale"] for name in "yxhw"])
     scores = _columns(b, b.squeeze(scores, 0), background, scores.shape[2])
     by = _by_class if attrs["use_regular_nms"] else _by_box
     return by(b, corners, scores, attrs)
@@ -168,4 +168,7 @@ def combined_suppression(
 
 Composed = dict[str, Callable[..., Sequence[Operand]]]
 """How an op is composed of ONNX's, by its name."""
-DETECTIONS: Composed = {"LiteDetections": lite_detections, "CombinedNonMaxSuppression": combined_suppression}
+DETECTIONS: Composed = {
+    "TFLite_Detection_PostProcess": lite_detections,
+    "CombinedNonMaxSuppression": combined_suppression,
+}

@@ -6,7 +6,7 @@ from typing import Self
 
 from tfport.atlas.atlas import Atlas, atlas
 from tfport.atlas.choose_builds import choose_addon
-from tfport.atlas.known_ops import tfjs_ops
+from tfport.atlas.known_ops import ops_of_other_runtimes
 from tfport.atlas.op_search import OpSummary, earlier_ops
 from tfport.atlas.package_requirement import PackageRequirement
 from tfport.atlas.release_spans import spans_text
@@ -75,11 +75,13 @@ class UnknownOp(Finding):
 
     ## Cause
     It is a custom op from a library that is neither recorded nor named here; without that library,
-    TensorFlow reports that the op is not registered. Or only TensorFlow.js has the op.
+    TensorFlow reports that the op is not registered. Or only TensorFlow.js or TensorFlow Lite
+    has the op.
     ## Fix
     Name its library with `--library FILE`, or record the build that has it with
     `tfport targets record` and use that file as the target. If the graph was written by
-    hand, check the spelling. `tfport fix` rewrites TensorFlow.js ops.
+    hand, check the spelling. `tfport fix` rewrites TensorFlow.js ops. Convert a graph with a
+    TensorFlow Lite op to TensorFlow Lite, or run it with `tfport run`.
     ## Example
         y = Acme>Tokenize()
         on tensorflow==2.8.4
@@ -98,15 +100,15 @@ class UnknownOp(Finding):
         return cls(close=close_names(op), doubt=_partial_library(target))
 
     def cause(self) -> str:
-        if self.op in tfjs_ops():
-            return "a TensorFlow.js op, which its converter makes from several TensorFlow ops"
+        if other := ops_of_other_runtimes().get(self.op or ""):
+            return f"a {other.summary} op, {other.description}"
         return f"close to {' and '.join(self.close)}" if self.close else "a custom op"
 
     def says(self) -> str:
         return tensorflow_messages.not_registered(self.op or "", self.on)
 
     def fixes(self) -> list[str]:
-        return [] if self.op in tfjs_ops() else ["name its library with --library FILE"]
+        return [] if self.op in ops_of_other_runtimes() else ["name its library with --library FILE"]
 
 
 @finding("TFP103", "library-not-loaded", noticed={Question.OP: STRUCTURE})

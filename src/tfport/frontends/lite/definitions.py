@@ -24,10 +24,6 @@ TEXT = """
 LiteHybridInput(x: float) -> y: float; asymmetric: bool = false; axis: int = 1
 LiteSkipGram(x: string) -> y: string; ngram_size: int; max_skip_size: int; include_all_ngrams: bool
 LiteLshProjection(hash: float, input: T, weight: float) -> y: int32; T: type; sparse: bool
-LiteDetections(boxes: float, scores: float, anchors: float)
-    -> detections: float, classes: float, best: float, count: float;
-    max_detections: int; max_classes_per_detection: int; detections_per_class: int; use_regular_nms: bool;
-    nms_score_threshold: float; nms_iou_threshold: float; num_classes: int; scales: list(float)
 LiteLstm(x: float, weights: float, recurrent: float, bias: float, peephole: float, norm: float,
     projection: float, projection_bias: float, output_state: float, cell_state: float)
     -> y: float, last_output: float, last_cell: float; activation: string = "TANH"; cell_clip: float = 0.0;

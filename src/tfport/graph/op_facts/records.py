@@ -305,12 +305,12 @@ def _frames(call: OpCall) -> Dim:
     return call.shapes[0][0] if call.shapes[0] else None
 
 
-@shape_rule("ProdEnvMatA DescrptSeA DescrptNorot ProdEnvMatR DescrptSeR ProdEnvMatAMix")
+@shape_rule("ProdEnvMatA DescrptSeA DescrptNorot ProdEnvMatR DescrptSeR ProdEnvMatAMix DescrptSeAMask")
 def environments(call: OpCall) -> Outputs:
     return [(_frames(call), None)] * (6 if call.op == "ProdEnvMatAMix" else 4)
 
 
-@shape_rule("ProdForceSeA ProdForceNorot ProdForceSeR")
+@shape_rule("ProdForceSeA ProdForceNorot ProdForceSeR ProdForceSeAMask")
 def atom_forces(call: OpCall) -> Outputs:
     return [(_frames(call), None)]
 
@@ -364,7 +364,7 @@ def lite_transposed_windows(call: OpCall) -> Outputs:
     return [shape_in(call, 0) or (None,) * 4]
 
 
-@shape_rule("LiteDetections")
+@shape_rule("TFLite_Detection_PostProcess")
 def lite_detections(call: OpCall) -> Outputs:
     each = 1 if call.attr("use_regular_nms") else call.attr("max_classes_per_detection")
     number = call.attr("max_detections") * each

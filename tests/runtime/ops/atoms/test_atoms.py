@@ -46,6 +46,27 @@ def slopes(op, width, frames=2, places=3, kind=np.float64):
     return case(op, net, environments, *more, neighbors, NATOMS, **attrs, **close)
 
 
+MASK = np.array([[1, 1, 0, 1, 1, 1, 1], [1, 0, 0, 1, 1, 0, 1]], np.int32)
+MASKED_TYPES = np.array([0, 1, 1, 0, 2, 2, 0], np.int32)
+
+
+def masked(frames=2, kind=np.float64, mask=MASK, **more):
+    coordinates, types, natoms, box = atoms(frames, kind, types=MASKED_TYPES)
+    close = {"rtol": 1e-5, "atol": 1e-6} if kind is np.float32 else {"rtol": 1e-12, "atol": 1e-12}
+    inputs = (coordinates, types, mask[:frames], box, natoms, MESHES["open"])
+    return case("DescrptSeAMask", *inputs, **close, **more)
+
+
+def masked_slopes(frames=2, kind=np.float64, mask=MASK):
+    draw = np.random.default_rng(5)
+    net = draw.normal(size=(frames, 7 * 7 * 4)).astype(kind)
+    environments = draw.normal(size=(frames, 7 * 7 * 4 * 3)).astype(kind)
+    neighbors = draw.permuted(np.tile(np.arange(7, dtype=np.int32), (frames, 7, 1)), axis=2)
+    close = {"rtol": 1e-4, "atol": 1e-5} if kind is np.float32 else {"rtol": 1e-12, "atol": 1e-12}
+    inputs = (net, environments, mask[:frames], neighbors.reshape(frames, 49))
+    return case("ProdForceSeAMask", *inputs, total_atom_num=7, **close)
+
+
 OLD_CASES = [
     *(
         environment("ProdEnvMatA", mesh, kind=kind)
@@ -64,6 +85,12 @@ OLD_CASES = [
     *(slopes(op, 4) for op in ("ProdForceSeA", "ProdForceNorot", "ProdVirialSeA", "ProdVirialNorot")),
     *(slopes(op, 1) for op in ("ProdForceSeR", "ProdVirialSeR")),
     *(slopes(op, 4, kind=np.float32) for op in ("ProdForceSeA", "ProdVirialSeA")),
+    *(masked(kind=kind) for kind in (np.float64, np.float32)),
+    masked(frames=1, mask=np.zeros((1, 7), np.int32)),
+    masked(frames=0),
+    masked(mask=MASK[:, :6], fails=True),
+    *(masked_slopes(kind=kind) for kind in (np.float64, np.float32)),
+    masked_slopes(frames=1, mask=np.zeros((1, 7), np.int32)),
 ]
 
 

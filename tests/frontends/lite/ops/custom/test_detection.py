@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from flatbuffers import flexbuffers
 from tests.frontends.lite.cases import case, check, checks, const, out, q
-from tests.runtime.cases import f16, f32, i8, numbers
+from tests.runtime.answers import recorded_answers
+from tests.runtime.cases import assert_same, f16, f32, graph_case, i8, numbers, run
 
 import tfport
 from tfport.formats.lite.flexbuffer import custom_options
@@ -88,6 +89,32 @@ CASES += [
 @pytest.mark.parametrize("c", checks(CASES))
 def test_detection(c):
     check("detection", c)
+
+
+def _graph(**options):
+    """The op in a GraphDef, as the Object Detection API writes it; no TensorFlow runs this."""
+    attrs = ", ".join(f"{name}={str(value).lower()}" for name, value in {**OPTIONS, **options}.items())
+    text = f"""b = Placeholder() {{dtype=float32}}
+               s = Placeholder() {{dtype=float32}}
+               a = Placeholder() {{dtype=float32}}
+               y = TFLite_Detection_PostProcess(b, s, a) {{{attrs}}}"""
+    fetches = [f"y:{index}" for index in range(4)]
+    return graph_case(text, fetches=fetches, name="detections", b=BOXES, s=SCORES, a=ANCHORS)
+
+
+@pytest.mark.parametrize("options", [{}, {"use_regular_nms": True}], ids=str)
+def test_a_graph_with_the_op_answers_like_the_custom_op(options):
+    answers = recorded_answers("lite_detection")[_case(**options).name]
+    for ours, theirs in zip(run(_graph(**options), "host"), answers, strict=True):
+        assert_same(ours, theirs, _graph(**options))
+
+
+def test_tensorflow_refuses_a_graph_with_the_op():
+    model = tfport.load(_graph().model("fed")[0].SerializeToString())
+    (finding,) = tfport.check(model, on="tensorflow==2.21.0").findings
+    assert finding.code == "TFP102"
+    assert finding.cause() == "a TensorFlow Lite op, which its converter copies into the .tflite file"
+    assert tfport.check(model, on="tfport").verdict == "runs"
 
 
 def test_a_missing_option_is_named():

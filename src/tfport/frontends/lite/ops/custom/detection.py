@@ -31,7 +31,7 @@ def detection_post_process(
     w_scale: float,
 ) -> list[Value]:
     """Boxes, classes, scores and their number."""
-    node = b.LiteDetections(
+    node = b.TFLite_Detection_PostProcess(
         *(_real(b, x) for x in (boxes, scores, anchors)),
         max_detections=max_detections,
         max_classes_per_detection=max_classes_per_detection,
@@ -40,7 +40,10 @@ def detection_post_process(
         nms_score_threshold=float(nms_score_threshold),
         nms_iou_threshold=float(nms_iou_threshold),
         num_classes=num_classes,
-        scales=[float(scale) for scale in (y_scale, x_scale, h_scale, w_scale)],
+        y_scale=float(y_scale),
+        x_scale=float(x_scale),
+        h_scale=float(h_scale),
+        w_scale=float(w_scale),
     )
     return [node.output(index) for index in range(4)]
 

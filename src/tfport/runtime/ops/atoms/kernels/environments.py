@@ -1,7 +1,7 @@
-"""ProdEnvMatA, ProdEnvMatR and ProdEnvMatAMix: a row of numbers for each neighbor of an atom, and slopes.
+"""ProdEnvMatA, …R, …AMix and DescrptSeAMask: a row of numbers for each neighbor of an atom, and slopes.
 
 A row is s(r) and, unless only distances matter, s(r) times the direction; s falls smoothly to 0 at the
-cutoff.
+cutoff. With a mask there is no cutoff, and s(r) is 1/r.
 """
 
 from __future__ import annotations
@@ -17,6 +17,10 @@ from tfport.runtime.ops.atoms.neighbors import mode_of, surroundings
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+_FARTHEST = 10000.0
+"""The distance by which DeePMD-kit sorts an atom itself, and places without an atom."""
 
 
 class AtomEnvironment(NamedTuple):
@@ -53,6 +57,35 @@ def mixed_environment_matrix(
     known = near.neighbors >= 0
     types = np.take_along_axis(type, np.where(known, near.neighbors, 0), 1)
     return (*near, np.where(known, types, len(davg)).astype(np.int32), known)
+
+
+@host("DescrptSeAMask")
+def masked_environment_matrix(coord, type, mask, box, natoms, mesh):
+    """The neighbors of an atom are all atoms, by type and distance; where the mask is 0, there is no atom."""
+    if {coord.ndim, type.ndim, mask.ndim} != {2} or len(natoms) < 2:
+        raise RunFailed("coord, type and mask must have 2 axes, and natoms at least 2 numbers")
+    frames, every = len(coord), int(natoms[1])
+    if coord.shape[1] != every * 3 or mask.shape != (frames, every) or type.shape != mask.shape:
+        raise RunFailed(
+            f"expected coord, type and mask of {frames} frames and {every} atoms, "
+            f"found {list(map(list, (coord.shape, type.shape, mask.shape)))}"
+        )
+    at = coord.astype(np.float64).reshape(frames, every, 3)
+    difference = at[:, None] - at[:, :, None]
+    is_atom = mask != 0
+    is_pair = is_atom[:, :, None] & is_atom[:, None] & ~np.eye(every, dtype=bool)
+    distance = np.where(is_pair, np.sqrt((difference * difference).sum(-1)), _FARTHEST)
+    types = np.broadcast_to(type[:, None], distance.shape)
+    order = np.lexsort((distance, types), axis=-1).astype(np.int32)
+    neighbors = np.where(is_atom[..., None], order, np.int32(-1))
+    is_pair = np.take_along_axis(is_pair, order, 2)
+    difference = np.where(is_pair[..., None], np.take_along_axis(difference, order[..., None], 2), 0)
+    rows = np.zeros((*is_pair.shape, 4))
+    slopes = np.zeros((*is_pair.shape, 4, 3))
+    with np.errstate(divide="ignore", invalid="ignore"):  # two atoms in one place
+        rows[is_pair], slopes[is_pair] = _rows(difference[is_pair], 4)
+    wide = (x.astype(coord.dtype) for x in (rows, slopes, difference))
+    return tuple(x.reshape(frames, math.prod(x.shape[1:])) for x in (*wide, neighbors))
 
 
 def _environment(
@@ -108,9 +141,7 @@ def _check(
         raise RunFailed(f"types must be below {kinds}, found {types.max()}")
 
 
-def _smooth_rows(
-    difference: NDArray[Any], first: np.float32, last: np.float32, width: int
-) -> tuple[NDArray[Any], NDArray[Any]]:
+def _rows(difference: NDArray[Any], width: int) -> tuple[NDArray[Any], NDArray[Any]]:
     """The row of each neighbor, and the slopes of its elements along x, y and z of the atom."""
     unit = difference.dtype.type(1)
     square = (difference * difference).sum(-1)
@@ -118,7 +149,6 @@ def _smooth_rows(
     distance = square * inverse
     inverse2 = inverse * inverse
     inverse4 = inverse2 * inverse2
-    switch, slope = _switch(distance, first, last)
     values = np.concatenate([(unit / distance)[:, None], difference / square[:, None]], 1)[:, :width]
     # what a step of the atom towards the neighbor changes
     steps = [difference * (inverse4 * distance)[:, None]]
@@ -126,8 +156,18 @@ def _smooth_rows(
         outer = 2 * difference[:, :, None] * difference[:, None] * inverse4[:, None, None]
         outer -= np.eye(3, dtype=difference.dtype) * inverse2[:, None, None]
         steps += list(np.moveaxis(outer, 1, 0))
-    slopes = np.stack(steps, 1) * switch[:, None, None]
-    slopes -= values[:, :, None] * (slope * inverse)[:, None, None] * difference[:, None]
+    return values, np.stack(steps, 1)
+
+
+def _smooth_rows(
+    difference: NDArray[Any], first: np.float32, last: np.float32, width: int
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Rows that fall smoothly to 0 at a distance, and their slopes."""
+    values, slopes = _rows(difference, width)
+    distance = np.sqrt((difference * difference).sum(-1))
+    switch, slope = _switch(distance, first, last)
+    slopes *= switch[:, None, None]
+    slopes -= values[:, :, None] * (slope / distance)[:, None, None] * difference[:, None]
     return values * switch[:, None], slopes
 
 

@@ -24,6 +24,22 @@ def radial_forces(net_deriv, in_deriv, nlist, natoms):
     return _forces(net_deriv, in_deriv, nlist, natoms, 1)
 
 
+@host("ProdForceSeAMask")
+def masked_forces(net_deriv, in_deriv, mask, nlist, *, total_atom_num):
+    frames, every = len(net_deriv), total_atom_num
+    if mask.shape != (frames, every) or nlist.shape != (frames, every * every):
+        raise RunFailed(
+            f"expected mask and nlist of shapes {[[frames, every], [frames, every * every]]}, "
+            f"found {[list(mask.shape), list(nlist.shape)]}"
+        )
+    is_atom = mask != 0
+    neighbors = nlist.reshape(frames, every, every)
+    others = np.where(is_atom[..., None] & (neighbors != np.arange(every)[:, None]), neighbors, -1)
+    slopes = in_deriv.reshape(frames, every, -1) * is_atom[..., None].astype(in_deriv.dtype)
+    natoms = np.array([every, every, 0])
+    return _forces(net_deriv, slopes.reshape(in_deriv.shape), others.reshape(nlist.shape), natoms, 4)
+
+
 def _forces(net: Any, environment: Any, nlist: Any, natoms: Any, width: int) -> NDArray[Any]:
     steps = _steps(net, environment, nlist, natoms, width)
     frames, local, every = len(net), int(natoms[0]), int(natoms[1])

@@ -15,10 +15,10 @@ PART, MANY = 256, 1024
 """Of many boxes, how many are looked at first; sorting all takes longer than suppression."""
 
 
-@host("LiteDetections")
+@host("TFLite_Detection_PostProcess")
 def detections(
-    boxes,
-    scores,
+    box_encodings,
+    class_predictions,
     anchors,
     *,
     max_detections,
@@ -28,8 +28,12 @@ def detections(
     nms_score_threshold,
     nms_iou_threshold,
     num_classes,
-    scales,
+    y_scale,
+    x_scale,
+    h_scale,
+    w_scale,
 ):
+    boxes, scores = box_encodings, class_predictions
     if boxes.shape[:1] != (1,) or scores.shape[:2] != boxes.shape[:2]:
         raise RunFailed(
             f"the boxes have the shape {boxes.shape} and the scores {scores.shape}, expected one image"
@@ -37,7 +41,7 @@ def detections(
     background = scores.shape[2] - num_classes
     if background not in (0, 1):
         raise RunFailed(f"there are scores of {scores.shape[2]} classes, expected {num_classes} or one more")
-    corners = _corners(boxes[0], anchors, scales)
+    corners = _corners(boxes[0], anchors, (y_scale, x_scale, h_scale, w_scale))
     if (corners[:, :2] > corners[:, 2:]).any():
         raise RunFailed("a box ends before it begins")
     of_classes = scores[0][:, background:]
