@@ -5,7 +5,7 @@ import onnxruntime as ort
 import pytest
 
 from tfport.formats.proto import onnx_pb2 as pb
-from tfport.graph.dtypes import FLOAT32
+from tfport.graph.dtypes import FLOAT32, DType
 from tfport.runtime.engines import needless_optimizers as module
 from tfport.runtime.engines.needless_optimizers import needless_optimizers
 from tfport.runtime.engines.onnx_runtime import OnnxRuntime
@@ -53,6 +53,16 @@ def test_the_optimized_model_is_the_same(made, tmp_path, monkeypatch):
     assert needless
     assert made.encode() in with_all
     assert without == with_all
+
+
+def test_a_product_of_float64_keeps_its_digits():
+    """The optimizer would make its factor a float32."""
+
+    def scaled(b, x):
+        return b.MatMul(x, b.Mul(b.transpose(x, (1, 0)), b.const(1 / 138, x.dtype)))
+
+    assert "MatMulScaleFusion" in needless_optimizers(model_of(scaled, dtype=DType.parse("float64")))
+    assert "MatMulScaleFusion" not in needless_optimizers(model_of(scaled))
 
 
 def test_the_optimizers_for_ops_that_a_model_lacks_are_needless():
@@ -109,8 +119,8 @@ def number(b, value):
     return b.const(np.float32(value), FLOAT32)
 
 
-def model_of(compute, name="x"):
-    b, x = Builder("test"), Operand(FLOAT32, (2, 4))
+def model_of(compute, name="x", dtype=FLOAT32):
+    b, x = Builder("test"), Operand(dtype, (2, 4))
     y = compute(b, x)
     model = island_model(b.added, [x], [y], names={x: name, y: "y"}, forms=NodeForms.PLAIN).model
     return model.SerializeToString()

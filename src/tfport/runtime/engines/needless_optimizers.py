@@ -57,6 +57,10 @@ _DONE = ("CommonSubexpressionElimination",)
 _SLOW = ("LayerNormFusionL1", "LayerNormFusionL2", "SimplifiedLayerNormFusion")
 _HARMFUL = _SLOW if LAYER_NORM_IS_SLOW else ()
 """What would make slow nodes of those that the pass `fast_layer_norm` makes."""
+_SCALED = "MatMulScaleFusion"
+"""Makes the factor of a product a float32 attribute: a float64 product loses half of its digits."""
+_FLOAT64_TENSOR = b"\x10\x0b\x42"
+"""In a TensorProto: the field of the data type with DOUBLE, then that of the name."""
 _GENERAL = ("ConstantFolding", "Level1_RuleBasedTransformer")
 """Optimizers of any nodes. tfport has done most of what they do; the little that is left is for each an
 occasion to let all optimizers visit all nodes again."""
@@ -71,4 +75,5 @@ def needless_optimizers(model: bytes) -> list[str]:
     ops = {op for ops in _OPS_OF_OPTIMIZERS.values() for op in ops}
     present = {op for op in ops if bytes([_OP_TYPE, len(op)]) + op.encode() in model}
     needless = [name for name, ops_of_it in _OPS_OF_OPTIMIZERS.items() if present.isdisjoint(ops_of_it)]
+    needless += [_SCALED] if _FLOAT64_TENSOR in model else []
     return [*_DONE, *{*needless, *_HARMFUL}, *(_GENERAL if len(model) > LARGE else ())]

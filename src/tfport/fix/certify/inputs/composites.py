@@ -1,4 +1,4 @@
-"""Generate the parts of a sparse or ragged tensor so that they are consistent."""
+"""Generate the parts of a sparse or ragged tensor, or of a system of atoms, so that they are consistent."""
 
 from __future__ import annotations
 
@@ -9,7 +9,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfport.fix.certify.inputs.arrays import Random, ValueProfile, array_of
-from tfport.fix.certify.inputs.input_roles import INDICES, SHAPE, SPLITS, VALUES, TensorPart
+from tfport.fix.certify.inputs.input_roles import (
+    BOX,
+    COORD,
+    INDICES,
+    MESH,
+    MIXED_MESH,
+    NATOMS,
+    OF_ATOMS,
+    SHAPE,
+    SPLITS,
+    TYPE,
+    VALUES,
+    TensorPart,
+)
 from tfport.graph.dtypes import DType
 
 if TYPE_CHECKING:
@@ -18,6 +31,7 @@ if TYPE_CHECKING:
 Arrays = dict[str, "NDArray[Any]"]
 MOST_FILLED = 7
 """The most elements of a generated sparse tensor."""
+BOX_WIDTH = 30.0
 
 
 def generated_parts(
@@ -29,6 +43,8 @@ def generated_parts(
     """An array for each part of one tensor; `sizes` is the shape of the whole."""
     if any(part.kind == SPLITS for part, _, _ in parts.values()):
         return _ragged(parts, sizes[0] if sizes else 1, profile, random)
+    if any(part.kind == NATOMS for part, _, _ in parts.values()):
+        return _atoms(parts, sizes[0] if sizes else 1, profile, random)
     return _sparse(parts, sizes, profile, random)
 
 
@@ -74,4 +90,34 @@ def _ragged(
     for tensor, (part, dtype, inner) in parts.items():
         if part.kind == VALUES:
             arrays[tensor] = array_of(dtype, (rows, *inner[1:]), profile, random)
+    return arrays
+
+
+def _atoms(
+    parts: Mapping[str, tuple[TensorPart, DType, tuple[int, ...]]],
+    rows: int,
+    profile: ValueProfile,
+    random: Random,
+) -> Arrays:
+    """One frame of a system without a boundary, with as many atoms of each type."""
+    types, fixed = next((math.prod(s) - 2, p.index) for p, _, s in parts.values() if p.kind == NATOMS)
+    mixed = any(part.kind == MIXED_MESH for part, _, _ in parts.values())
+    every = fixed or rows * types
+    type_of = np.sort(np.arange(every) % max(types, 1))
+    arrays: Arrays = {}
+    for tensor, (part, dtype, shape) in parts.items():
+        if part.kind == NATOMS:
+            of_types = np.bincount(type_of * (not mixed), minlength=types)
+            array = np.array([every, every, *of_types])
+        elif part.kind == TYPE:
+            array = type_of
+        elif part.kind == BOX:
+            array = (np.eye(3) * BOX_WIDTH).reshape(9)
+        elif part.kind in (MESH, MIXED_MESH):
+            array = np.zeros(int(part.kind == MIXED_MESH))
+        else:
+            each = 3 if part.kind == COORD else part.index
+            count = each * (every if part.kind in (COORD, OF_ATOMS) else 1)
+            array = array_of(dtype, (count,), profile, random)
+        arrays[tensor] = array.astype(dtype.numpy).reshape((1,) * (len(shape) - 1) + (-1,))
     return arrays

@@ -4,7 +4,8 @@ A string may be an Example, an image, a line of CSV or a number as text, also in
 read it tell which. A number may be the `keep_prob` or the `rate` of dropout, which is off in inference; so is
 a bool that chooses a branch with random numbers.
 Three inputs may form a sparse tensor, two a ragged one; the signature tells, or the structure that
-the exporting program recorded for each function, or the sparse ops that read them.
+the exporting program recorded for each function, or the sparse ops that read them. Five or more are a system
+of atoms, if an op of DeePMD-kit reads them.
 """
 
 from __future__ import annotations
@@ -36,16 +37,23 @@ BASE64 = "DecodeBase64"
 SEGMENTS = ("Segment", "SparseSegment")
 """Ops whose segment ids must be sorted."""
 VALUES, INDICES, SHAPE, SPLITS = "values", "indices", "shape", "splits"
+COORD, TYPE, NATOMS, BOX, MESH = "coord", "type", "natoms", "box", "mesh"
+MIXED_MESH, OF_FRAME, OF_ATOMS = "mixed mesh", "of frame", "of atoms"
+ATOM_PREFIXES = ("ProdEnvMat", "Descrpt")
+"""Ops that read a system of atoms; the arguments have the names above."""
+ATOM_PARAMETERS = {"t_ef": OF_ATOMS, "t_aparam": OF_ATOMS, "t_fparam": OF_FRAME}
+"""What DeePMD-kit calls an electric field, parameters of each atom, and of all."""
 
 
 @dataclass(frozen=True, slots=True)
 class TensorPart:
-    """A part of a sparse or ragged tensor; those with the same `whole` belong together."""
+    """A part of a sparse or ragged tensor or a system of atoms; the `whole` tells which belong together."""
 
     whole: str
     kind: str
     index: int = 0
-    """Which row splits, from the outermost."""
+    """Which row splits, from the outermost; of `of atoms` and `of frame`, how many
+    numbers; of `natoms`, how many atoms if this is fixed."""
     of: Shape = UNKNOWN
     """The shape of the whole, if it is known."""
 
@@ -102,6 +110,13 @@ def roles_of(model: Model, signature: Signature) -> Roles:
         elif model.has_tensor(spec.tensors[0]):
             _infer(model, spec, roles.of(spec.tensors[0]))
     _settle(roles.by_tensor.values())
+    systems = [r.part.whole for r in roles.by_tensor.values() if r.part and r.part.kind == NATOMS]
+    for spec in signature.inputs.values() if systems else ():
+        name = spec.tensors[0].partition(":")[0].rpartition("/")[2]
+        if name in ATOM_PARAMETERS and spec.form == "dense" and model.has_tensor(spec.tensors[0]):
+            count = _last_size(model.graph.value(spec.tensors[0])) or (3 if name == "t_ef" else 1)
+            part = TensorPart(systems[0], ATOM_PARAMETERS[name], count)
+            roles.of(spec.tensors[0]).part = part
     return roles
 
 
@@ -129,7 +144,7 @@ def _infer(model: Model, spec: TensorSpec, role: Role) -> None:
         op = reading.node.op
         if op == ARG:
             role.part = role.part or _noted(model, reading)
-        elif part := _sparse_op(reading):
+        elif part := _sparse_op(reading) or _atom_op(reading):
             role.guessed.append(part)
         role.is_sorted |= op.startswith(SEGMENTS) and reading.argument == "segment_ids"
         if spec.dtype.is_floating and role.dropout_off is None:
@@ -188,6 +203,32 @@ def _sparse_op(reading: Reading) -> TensorPart | None:
     kind = next((kind for kind in (INDICES, VALUES, SHAPE) if name.endswith(kind)), None)
     side = name[:2] if name.startswith(("a_", "b_")) else ""
     return TensorPart(f"{reading.node.name}/{side}", kind) if kind else None
+
+
+def _atom_op(reading: Reading) -> TensorPart | None:
+    """The part of a system of atoms that an op of DeePMD-kit reads."""
+    node, kind = reading.node, reading.argument
+    if not node.op.startswith(ATOM_PREFIXES) or node.signature is None:
+        return None
+    if kind not in (COORD, TYPE, NATOMS, BOX, MESH):
+        return None
+    names = [arg.name for arg in node.signature.inputs]
+    if NATOMS not in names or len(node.inputs) != len(names):
+        return None
+    if kind == MESH and node.op.endswith("Mix"):
+        kind = MIXED_MESH
+    atoms = {int(n.attrs["total_atom_num"]) for n in node.graph if "total_atom_num" in n.attrs}
+    fixed = atoms.pop() if len(atoms) == 1 and kind == NATOMS else 0
+    return TensorPart(str(node.inputs[names.index(NATOMS)]), kind, fixed)
+
+
+def _last_size(value: Value) -> int | None:
+    """The size of the last axis that an input is reshaped to."""
+    for reading in readings(value):
+        shape = reading.constant(1) if reading.node.op == "Reshape" and reading.index == 0 else None
+        if shape is not None and shape.size and int(shape.flat[-1]) > 0:
+            return int(shape.flat[-1])
+    return None
 
 
 def _noted(model: Model, reading: Reading) -> TensorPart | None:
