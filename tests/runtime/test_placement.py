@@ -117,3 +117,39 @@ def test_what_the_cpu_needs_of_the_inputs_is_computed_there():
     assert [where for where, _ in stages] == ["cpu", "gpu"]
     assert {"AddV2", "Max", "NonMaxSuppressionV3"} <= stages[0][1]
     assert "MatMul" in stages[1][1]
+
+
+POOLED = """
+    texts = Placeholder() {dtype=string, shape=(?,)}
+    delimiter = Const() {dtype=string, value=string()[" "]}
+    split = StringSplit(texts, delimiter) {skip_empty=true}
+    first = Const() {dtype=int32, value=int32(2)[0, 0]}
+    column = Const() {dtype=int32, value=int32(2)[-1, 1]}
+    rows = Slice(split, first, column) {T=int64, Index=int32}
+    axes = Const() {dtype=int32, value=int32(1)[-1]}
+    ids = Reshape(rows, axes) {T=int64, Tshape=int32}
+    data = Placeholder() {dtype=float32, shape=(?, 2)}
+    doubled = Mul(data, data) {T=float32}
+    count = Const() {dtype=int32, value=int32()[3]}
+    sum = UnsortedSegmentSum(doubled, ids, count) {T=float32, Tindices=int64, Tnumsegments=int32}
+    y = Tanh(sum) {T=float32}
+"""
+
+
+def test_sums_over_the_tokens_of_texts_run_on_the_host():
+    session = session_of(POOLED)
+    stages = cut_into_stages(session.program(["y:0"], ["texts:0", "data:0"]), session.engine)
+    (where,) = (stage.engine for stage in stages if "UnsortedSegmentSum" in {s.op for s in stage.steps})
+    assert where is None
+    feeds = {"texts:0": np.array([b"a b", b"", b"c"], object), "data:0": np.float32([[1, 0], [2, 0], [3, 1]])}
+    np.testing.assert_allclose(session.run(["y:0"], feeds)[0], np.tanh([[5, 0], [0, 0], [9, 1]]), rtol=1e-6)
+
+
+def test_sums_over_segments_of_an_input_run_in_the_engine():
+    fed = POOLED.replace(
+        "ids = Reshape(rows, axes) {T=int64, Tshape=int32}", "ids = Placeholder() {dtype=int64, shape=(?,)}"
+    )
+    session = session_of(fed)
+    stages = cut_into_stages(session.program(["y:0"], ["ids:0", "data:0"]), session.engine)
+    (where,) = (stage.engine for stage in stages if "UnsortedSegmentSum" in {s.op for s in stage.steps})
+    assert where is session.engine

@@ -4,6 +4,9 @@ A device must not compute some nodes (`Engine.engine_for`), such as the suppress
 the end of a detector. The engine beside it computes these, what they read of the inputs, and the steps that
 follow them, unless a convolution or product comes later: they are small, and each change of the device copies
 what is read. Without any convolution or product for the device, as in quantized networks, it computes all.
+
+A sum of segments that the host finds, as the tokens of texts, is the host's on a CPU: NumPy adds sorted rows
+together, ONNX Runtime element by element.
 """
 
 from __future__ import annotations
@@ -19,12 +22,17 @@ Placement = dict[Step, Engine | None]
 """The engine of each step; None for those that the host computes."""
 WORK_FOR_DEVICE = frozenset(("Conv", "ConvTranspose", "Einsum", "Gemm", "GRU", "LSTM", "MatMul", "RNN"))
 """Nodes that are worth a copy of their inputs to the device."""
+_SUM = "UnsortedSegmentSum"
+_VARIABLES = frozenset(("ReadVariableOp", "VarHandleOp", "VariableV2"))
 
 
 def placed_steps(steps: Sequence[Step], engine: Engine) -> Placement:
     """Where each step runs, before islands that are too small go to the host."""
+    of_host = _sums_of_host(steps) if engine.form.for_cpu else frozenset()
     placed: Placement = {
-        step: None if step.lowered is None or step.is_faster_on_host else engine.engine_for(step.lowered)
+        step: None
+        if step.lowered is None or step.is_faster_on_host or step in of_host
+        else engine.engine_for(step.lowered)
         for step in steps
     }
     beside = next((where for where in placed.values() if where is not None and where is not engine), None)
@@ -32,6 +40,22 @@ def placed_steps(steps: Sequence[Step], engine: Engine) -> Placement:
         _keep_head(steps, placed, engine, beside)
         _keep_tail(steps, placed, engine, beside)
     return placed
+
+
+def _sums_of_host(steps: Sequence[Step]) -> frozenset[Step]:
+    """Sums of segments whose ids come from what the host computes."""
+    if not any(step.op == _SUM for step in steps):
+        return frozenset()
+    computed: set[Operand] = set()
+    sums = set()
+    for step in steps:
+        if step.op == _SUM and step.run is not None and step.inputs[1] in computed:
+            sums.add(step)
+        if step.op in _VARIABLES:
+            continue
+        if step.lowered is None or any(operand in computed for operand in step.inputs):
+            computed.update(step.outputs)
+    return frozenset(sums)
 
 
 def _keep_head(steps: Sequence[Step], placed: Placement, engine: Engine, beside: Engine) -> None:

@@ -5,6 +5,8 @@ import pytest
 from tests.runtime.cases import case, check, checks, graph_case, i32, strings
 from tests.runtime.ops.text.text_samples import ALL, MODELS, NONE
 
+from tfport.runtime.ops.text.characters import between_spaces
+
 WORDS = strings(*sorted({word for text in ALL.tolist() for word in text.split()})[:300], b"")
 TABLE = """
     k = Placeholder() {dtype=string}
@@ -51,3 +53,11 @@ OLD_CASES = [
 @pytest.mark.parametrize(("c", "ways"), checks(OLD_CASES))
 def test_wordpiece(c, ways):
     check("wordpiece", c, ways)
+
+
+def test_texts_are_split_at_each_space():
+    parts, begins, ends = between_spaces([b"a  bc", b"", b" d\te "])
+    assert parts == [b"a", b"", b"bc", b"", b"", b"d\te", b""]
+    assert begins.tolist() == [0, 2, 3, 0, 0, 1, 5]
+    assert ends.tolist() == [3, 4, 7]
+    assert [len(each) for each in between_spaces([])] == [0, 0, 0]

@@ -29,6 +29,16 @@ _split_at_gaps = re.compile(f"([{WHITESPACE}]+)").split
 _split_at_ascii_gaps = re.compile(rb"([\t-\r ]+)").split
 
 
+def between_spaces(texts: list[bytes]) -> tuple[list[bytes], NDArray[Any], NDArray[Any]]:
+    """The parts of texts between spaces, where they begin, and how many there are after each text."""
+    parts = b" ".join(texts).split(b" ") if texts else []
+    starts = np.cumsum(np.fromiter(map(len, parts), np.int64, len(parts)) + 1)
+    row_ends = np.cumsum([text.count(b" ") + 1 for text in texts], dtype=np.int64)
+    ends = np.append(0, starts)[row_ends]
+    before = np.repeat(np.append(0, ends)[: len(texts)], np.diff(row_ends, prepend=0))
+    return parts, np.append(0, starts)[: len(parts)] - before, row_ends
+
+
 def between_whitespace(texts: list[bytes]) -> tuple[list[bytes], NDArray[Any], NDArray[Any]]:
     """The parts of texts between whitespace, where they begin, and how many there are after each text."""
     together = b"\n".join(texts)

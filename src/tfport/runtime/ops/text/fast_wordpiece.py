@@ -1,7 +1,7 @@
 """The linear-time WordPiece tokenizer: its model, a trie with failure links, and how it splits words.
 
-What lies between whitespace is split independently of the rest of a text, so the tokens of each such part are
-remembered.
+What lies between whitespace is split independently of the rest of a text, so the tokens of what lies between
+spaces are remembered.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 from tfport.errors import RunFailed
 from tfport.runtime.ops.text.characters import (
     NOT_A_CHARACTER,
+    between_spaces,
     between_whitespace,
     code_points,
     splits_words,
@@ -57,16 +58,28 @@ class FastWordpiece:
         self.detokenizes: bool = fields.get("support_detokenization", False)
         self.vocabulary = [word.encode() for word in fields.get("vocab_array", ())]
         self.is_suffix: tuple[bool, ...] = fields.get("vocab_is_suffix_array", ())
-        self._known = TokenCache(self._text if self.end_to_end else self._word)
+        self._known = TokenCache(self._between_spaces if self.end_to_end else self._word)
 
     def words(self, texts: list[bytes]) -> tuple[list[bytes], NDArray[Any], NDArray[Any]]:
         """What the texts are split into first, where each part begins, and how many end with each text."""
         if not self.end_to_end:
             return texts, np.zeros(len(texts), np.int64), np.arange(1, len(texts) + 1)
-        return between_whitespace(texts)
+        return between_spaces(texts)
 
     def tokens(self, word: bytes) -> TokenColumns:
         return self._known[word]
+
+    def _between_spaces(self, text: bytes) -> TokenColumns:
+        """The tokens of a text, which may have other whitespace."""
+        out = TokenColumns([], [], [], [])
+        words, begins, _ = between_whitespace([text])
+        for word, begin in zip(words, begins.tolist(), strict=True):
+            tokens = self._text(word)
+            out.pieces.extend(tokens.pieces)
+            out.ids.extend(tokens.ids)
+            out.starts.extend(begin + start for start in tokens.starts)
+            out.ends.extend(begin + end for end in tokens.ends)
+        return out
 
     def _text(self, text: bytes) -> TokenColumns:
         """The tokens of a text without whitespace; the names of the steps are those of TensorFlow Text."""

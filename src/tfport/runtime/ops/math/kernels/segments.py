@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ _REDUCE = {"Sum": np.add, "Prod": np.multiply, "Max": np.maximum, "Min": np.mini
 _EMPTY = {"Sum": 0, "Mean": 0, "Prod": 1, "Max": 0, "Min": 0}
 
 
+WIDE = 32
+"""Rows of so many numbers are wide."""
 OUT_OF_RANGE = "{what}[{at}] = {index} is out of range [0, {size})"
 BAD_INDEX = "Bad: {what}[{at}] == {index} out of range [0, {size})"
 
@@ -46,11 +49,21 @@ def _reduced(data, segment_ids, count, kind):
     if data.shape[0]:
         starts, ids = _starts(segment_ids)
         function = _REDUCE["Sum" if kind == "Mean" else kind]
-        rows = function.reduceat(wide, starts, axis=0, dtype=wide.dtype)
+        rows = _each_reduced(function, wide, starts)
         if kind == "Mean":
             rows = _divide(rows, np.diff([*starts, len(segment_ids)]))
         results[ids] = rows
     return results.astype(data.dtype)
+
+
+def _each_reduced(function, rows, starts):
+    """Reduce the rows from each start to the next; `reduceat` is slow for wide rows."""
+    if rows[0].size < WIDE:
+        return function.reduceat(rows, starts, axis=0, dtype=rows.dtype)
+    results = np.empty((len(starts), *rows.shape[1:]), rows.dtype)
+    for at, (start, end) in enumerate(pairwise([*starts.tolist(), len(rows)])):
+        function.reduce(rows[start:end], axis=0, dtype=rows.dtype, out=results[at, ...])
+    return results
 
 
 def _divide(rows, counts):
@@ -91,7 +104,10 @@ def _unsorted(data, segment_ids, count, kind):
     rest = data.shape[segment_ids.ndim :]
     rows, ids = data.reshape(segment_ids.size, *rest), segment_ids.reshape(-1)
     check_indices(segment_ids, count, "segment_ids", OUT_OF_RANGE, may_be_negative=True)
-    rows, ids = rows[ids >= 0], ids[ids >= 0]
+    if ids.size and ids.min() < 0:
+        rows, ids = rows[ids >= 0], ids[ids >= 0]
+    if kind in ("Sum", "Prod") and (ids[1:] >= ids[:-1]).all():
+        return _reduced(rows, ids, count, kind)
     wide = widen(rows)
     results = full((count, *rest), _empty(kind, data.dtype), wide.dtype)
     if kind in ("Max", "Min") and wide.dtype.kind == "f" and np.isnan(wide).any():

@@ -13,11 +13,13 @@ from tfport.runtime.ops.shared.arrays import expand_ranges, string_array
 from tfport.runtime.ops.strings.byte_strings import ByteChange
 from tfport.runtime.ops.text.characters import beyond_ascii
 from tfport.runtime.ops.text.flat_models import prepared, read_model, trie_offset
+from tfport.runtime.ops.text.tokens import TokenCache
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _DIFFERENT = 0x40000000
+_SPACE = ord(" ")
 
 
 class BertNormalizer(dict[int, Any]):
@@ -31,6 +33,8 @@ class BertNormalizer(dict[int, Any]):
         self._zero: int = fields.get("data_for_codepoint_zero", 0)
         self._pool = bytes(fields["normalized_string_pool"])
         self._of_ascii = self._change_of_ascii()
+        self._known = TokenCache(self._normalized)
+        self._keeps_spaces = self[_SPACE] == _SPACE
 
     def __missing__(self, point: int) -> Any:
         value = self._lookup(chr(point).encode("utf-8", "surrogateescape")) if point else self._zero
@@ -52,7 +56,15 @@ class BertNormalizer(dict[int, Any]):
         return trie[node ^ trie_offset(unit)] & 0x7FFFFFFF if unit & 0x100 else 0
 
     def normalize(self, text: bytes) -> bytes:
-        """The text with its characters replaced; ill-formed bytes stay as they are."""
+        """The text with its characters replaced; ill-formed bytes stay as they are.
+
+        A character is replaced whatever is beside it, so what lies between spaces is remembered.
+        """
+        if not self._keeps_spaces or (self._of_ascii is not None and text.isascii()):
+            return self._normalized(text)
+        return b" ".join(map(self._known.__getitem__, text.split(b" ")))
+
+    def _normalized(self, text: bytes) -> bytes:
         if self._of_ascii is None:
             characters = text.decode("utf-8", "surrogateescape").translate(self)
         else:

@@ -41,7 +41,10 @@ def _masks(limit: Any, values: Sequence[Any], splits: Sequence[Any]) -> tuple[li
         if len(of_rows) != len(splits[0]):
             raise RunFailed("all segments must have the same number of rows")
     sizes = np.stack([np.diff(of_rows) for of_rows in splits], 1).astype(np.int64)
-    kept = np.array([_kept(row, length) for row in sizes.tolist()], np.int64).reshape(sizes.shape)
+    if sizes.shape[1] == 1 and length >= 0:
+        kept = np.minimum(sizes, length)
+    else:
+        kept = np.array([_kept(row, length) for row in sizes.tolist()], np.int64).reshape(sizes.shape)
     return [
         within_rows(lengths) < np.repeat(used, lengths) for lengths, used in zip(sizes.T, kept.T, strict=True)
     ], kept
