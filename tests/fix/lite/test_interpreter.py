@@ -9,6 +9,7 @@ from tests.runtime.cases import numbers
 
 import tfport
 from tfport.fix.certify.runners import ModelSide
+from tfport.fix.certify.trials import Trial
 from tfport.fix.certify.verify import verify
 from tfport.fix.lite.interpreter import LiteInterpreter
 
@@ -65,3 +66,11 @@ def test_tfport_runs_a_file_that_the_interpreter_of_the_target_does_not_run(empt
     (_, is_answered), own = runners(model, python=empty_python, is_target=True)
     assert not is_answered
     assert own == ("tfport", True)
+
+
+def test_trials_of_the_same_sizes_run_together_unless_there_are_variables():
+    runner = LiteInterpreter(sys.executable)
+    rows = (1, 2, 1, 2)
+    trials = [Trial("s", "", "given", {"x": numbers(count, 3), "parts": (numbers(count),)}) for count in rows]
+    assert runner.order({"has_state": False}, trials) == [0, 2, 1, 3]
+    assert list(runner.order({"has_state": True}, trials)) == [0, 1, 2, 3]
