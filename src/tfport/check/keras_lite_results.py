@@ -1,6 +1,7 @@
 """What loads a model other than TensorFlow: Keras, TensorFlow.js, TensorFlow Lite, or its converter.
 
-Imported only for their files and targets: most checks need none of it. `check.check` judges the findings.
+Imported only for their files and targets: most checks need none of it, and few need more than one of them.
+`check.check` judges the findings.
 """
 
 from __future__ import annotations
@@ -10,14 +11,10 @@ from collections.abc import Sequence
 from tfport.atlas.target import CONVERTER_KIND, TFJS_KIND, Target
 from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import LOAD, Finding
-from tfport.check.findings.keras_loader import no_saved_models
-from tfport.check.keras.check_keras_file import keras_findings, keras_target, loads_keras_file
-from tfport.check.keras.saved_model import is_asked_of_keras, tensorflow_of
 from tfport.check.lite.check_lite_file import lite_findings, lite_target, loads_lite_file
 from tfport.check.lite.converter import conversion_findings, converts
 from tfport.check.loaders import KERAS, LITE, SERVING, is_refused_by_serving
 from tfport.check.other_format import OtherFormat
-from tfport.check.tfjs import tfjs_findings
 
 OtherLoad = tuple[Target, str, list[Finding]]
 """What loads the model, its name as a loader, and the findings."""
@@ -59,6 +56,8 @@ def conversion(model: CheckedModel, target: Target) -> OtherLoad:
 
 def tfjs_load(model: CheckedModel, target: Target) -> OtherLoad:
     """What a release of TensorFlow.js does with a model, as its graph model."""
+    from tfport.check.tfjs import tfjs_findings
+
     return target, TFJS_KIND, [f.on_target(target) for f in tfjs_findings(model, target)]
 
 
@@ -76,6 +75,9 @@ def _lite_findings(model: CheckedModel, target: Target) -> list[Finding]:
 
 def keras_load(model: CheckedModel, target: Target, loaders: Sequence[str] | None) -> OtherLoad | None:
     """What the Keras of a target does with a Keras file; None if TensorFlow loads the model."""
+    from tfport.check.keras.check_keras_file import keras_target, loads_keras_file
+    from tfport.check.keras.saved_model import is_asked_of_keras, tensorflow_of
+
     if loads_keras_file(model.model, target, loaders):
         on = keras_target(target)
         findings = [finding.on_target(on) for finding in model.once(_keras_findings, target)]
@@ -90,15 +92,21 @@ def keras_load(model: CheckedModel, target: Target, loaders: Sequence[str] | Non
 
 def loading_target(model: CheckedModel, target: Target) -> Target:
     """The target whose TensorFlow loads the model: that of a Keras 2, for a SavedModel."""
+    from tfport.check.keras.saved_model import is_asked_of_keras, tensorflow_of
+
     return (tensorflow_of(target) or target) if is_asked_of_keras(model.model, target) else target
 
 
 def _refused(model: CheckedModel, target: Target) -> Finding:
+    from tfport.check.findings.keras_loader import no_saved_models
+
     finding = no_saved_models(model.model).on_target(target)
     finding.stage = LOAD
     return finding
 
 
 def _keras_findings(model: CheckedModel, target: Target) -> list[Finding]:
+    from tfport.check.keras.check_keras_file import keras_findings
+
     assert model.model.keras is not None
     return keras_findings(model.model.keras, target, model.custom)

@@ -20,8 +20,6 @@ from tfport.fix.certify.trials import GIVEN
 from tfport.fix.certify.verification import ALIKE, DIFFERS, NOT_COMPARED, TrialRecord, Verification
 from tfport.fix.certify.verify import verify
 from tfport.fix.export import saved_with, source_for
-from tfport.fix.keras.keras_runner import KerasRunner
-from tfport.fix.keras.named_as_keras import compared_form
 from tfport.fix.lite.interpreter import LiteInterpreter
 from tfport.fix.options import FixOptions, SignatureChanges
 from tfport.fix.prove.target_runners import target_runners
@@ -117,6 +115,8 @@ def _before(original: Model, after: Model, changes: SignatureChanges) -> Model:
     """The original in the form in which it was compared."""
     if after.keras is not None and original.keras is None:
         is_saved = original.format is SAVED_MODEL
+        from tfport.fix.keras.named_as_keras import compared_form
+
         return compared_form(original if is_saved else saved_with(original, FixOptions()), after)
     return source_for(original, after, changes)
 
@@ -178,6 +178,8 @@ def _targets(
 def _runner(after: Model) -> type[OtherRunner]:
     if after.lite is not None:
         return LiteInterpreter
+    from tfport.fix.keras.keras_runner import KerasRunner
+
     return KerasRunner if after.keras is not None else TensorFlow
 
 

@@ -10,13 +10,11 @@ from tfport.fix.journal import Journal
 from tfport.fix.node_checker import NodeChecker
 from tfport.fix.nodes.builder import target_attrs
 from tfport.fix.rule import ROUNDING
-from tfport.frontends.stablehlo.call_module import CalledModule
 from tfport.graph.attrs import FunctionRef
 from tfport.graph.graph import Node
 from tfport.graph.model import Model
 from tfport.graph.reach import every_node
 from tfport.registry.unresolved import Question
-from tfport.runtime.ops.xla.kernels.random import random_bits
 
 SAYS = "The program of an XlaCallModule is written out as TensorFlow ops."
 
@@ -43,6 +41,9 @@ def _is_unsupported(node: Node, checker: NodeChecker) -> bool:
 
 def replace_module(node: Node, checker: NodeChecker) -> None:
     """Turn a node into a call of a function with its program."""
+    from tfport.frontends.stablehlo.call_module import CalledModule  # few models need it
+    from tfport.runtime.ops.xla.kernels.random import random_bits
+
     module = CalledModule(
         node.graph, node.name, node.attrs, all_attrs=partial(target_attrs, checker), draw=random_bits
     )

@@ -17,7 +17,6 @@ import numpy as np
 
 from tfport.errors import UnreadableFile
 from tfport.fix.certify.compare import NarrowestType, is_float, precision
-from tfport.formats.stablehlo.vhlo import read_vhlo
 from tfport.graph.graph import ARG, RETURN, Function, Node, Value
 from tfport.graph.model import Model, Signature
 from tfport.graph.op_facts.kinds import WHILES
@@ -138,6 +137,8 @@ def _module_types(node: Node) -> Iterator[np.dtype[Any]]:
     """The floating-point types of what a StableHLO program computes."""
     module: Any = node.attrs.get("module", b"")
     try:
+        from tfport.formats.stablehlo.vhlo import read_vhlo  # few models need it
+
         functions = read_vhlo(module.encode() if isinstance(module, str) else bytes(module))
     except UnreadableFile:
         return
