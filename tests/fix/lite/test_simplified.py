@@ -30,6 +30,27 @@ ROWS = """
     axis = Const() {dtype=int32, value=int32()[0]}
     y = GatherV2(table, i, axis) {Tparams=float32, Tindices=int32, Taxis=int32}
 """
+ENLARGED = """
+    x = Placeholder() {dtype=float32, shape=(?, 3, 3, 1)}
+    w = Const() {dtype=float32, value=float32(2, 2, 2, 1)[1, 2, -3, 4, 5, -6, 7, 8]}
+    b = Const() {dtype=float32, value=float32(2,)[1, -2]}
+    zero = Const() {dtype=int32, value=int32(1,)[0]}
+    one = Const() {dtype=int32, value=int32(1,)[1]}
+    rest = Const() {dtype=int32, value=int32(3,)[6, 6, 2]}
+    axis = Const() {dtype=int32, value=int32()[0]}
+    sizes = Shape(x) {T=float32, out_type=int32}
+    rows = StridedSlice(sizes, zero, one, one) {T=int32, Index=int32}
+    enlarged = ConcatV2(rows, rest, axis) {N=2, T=int32, Tidx=int32}
+    c = Conv2DBackpropInput(enlarged, w, x) {T=float32, strides=[1, 2, 2, 1], padding="SAME"}
+    s = BiasAdd(c, b) {T=float32}
+    r = Relu(s) {T=float32}
+    again = Shape(r) {T=float32, out_type=int32}
+    then = StridedSlice(again, zero, one, one) {T=int32, Index=int32}
+    more = Const() {dtype=int32, value=int32(3,)[12, 12, 2]}
+    larger = ConcatV2(then, more, axis) {N=2, T=int32, Tidx=int32}
+    v = Const() {dtype=float32, value=float32(2, 2, 2, 2)[1, 2, -3, 4, 5, -6, 7, 8, 1, 3, 2, 4, -1, 2, 3, 5]}
+    y = Conv2DBackpropInput(larger, v, r) {T=float32, strides=[1, 2, 2, 1], padding="SAME"}
+"""
 PLAIN = {  # the model, and all operators of the file
     "a scaled image": (IMAGE, ["CONV_2D"]),
     "an image that something else reads scaled": (
@@ -40,6 +61,10 @@ PLAIN = {  # the model, and all operators of the file
     "an image of nothing": (IMAGE.replace("0.00392", "0"), ["CONV_2D", "MUL"]),
     "zeros that make a row wider": (WIDER, ["ADD"]),
     "rows of a table": (ROWS, ["GATHER"]),
+    "an image whose sizes are asked for": (
+        ENLARGED,
+        [*("CONCATENATION",) * 2, "RELU", *("SHAPE",) * 2, *("SLICE",) * 2, *("TRANSPOSE_CONV",) * 2],
+    ),
 }
 
 

@@ -73,6 +73,7 @@ class _Simplifier:
     def run(self) -> None:
         _drop_unread(self.graph)
         self._index()
+        self._ask_sizes_later()
         for node in list(self.graph.operators):
             self._visit(node)
         _drop_unread(self.graph)
@@ -83,6 +84,24 @@ class _Simplifier:
         self.readers = Counter(index for node in operators for index in node.inputs)
         self.readers.update(self.graph.outputs)
         self.makers = {index: node for node in operators for index in node.outputs}
+
+    def _ask_sizes_later(self) -> None:
+        """Ask for sizes after a bias and an activation, so that the operator before can include these."""
+        later: dict[int, int] = {}
+        for node in self.graph.operators:
+            if node.code.op == "SHAPE" and node.inputs[0] in later:
+                self.readers.subtract(node.inputs)
+                while node.inputs[0] in later:
+                    node.inputs = (later[node.inputs[0]],)
+                self.readers.update(node.inputs)
+            if node.code.op in ACTIVATIONS:
+                later[node.inputs[0]] = node.outputs[0]
+            if node.code.op == "ADD":
+                for kept, other in (node.inputs, node.inputs[::-1]):
+                    made, constant = self.makers.get(kept), self._constant(other)
+                    is_bias = constant is not None and (constant.size,) == self._tensor(kept).shape[-1:]
+                    if is_bias and made is not None and made.code.op in LINEAR:
+                        later[kept] = node.outputs[0]
 
     def _visit(self, node: LiteOperator) -> None:
         op = node.code.op
