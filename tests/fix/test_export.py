@@ -5,10 +5,12 @@ import json
 import numpy as np
 import pytest
 from tests.frontends.keras.files import X, expected, write_h5
+from tests.frontends.lite.cases import case, out, q
 from tests.recorded_models import load
 
 import tfport
 from tfport.atlas.resolve.targets import resolve_targets
+from tfport.errors import CannotRun
 from tfport.fix.export import export_for, export_model
 from tfport.fix.options import FixOptions
 from tfport.fix.structure import large_constants
@@ -124,3 +126,16 @@ def test_weights_without_an_architecture_are_refused(tmp_path):
     model = tfport.load(write_h5(tmp_path / "m.h5", config=None))
     with pytest.raises(tfport.Error, match="has weights but no architecture"):
         exported(model, tmp_path / "m")
+
+
+def test_ops_that_only_tensorflow_lite_has_are_no_saved_model(tmp_path):
+    model = tfport.load(
+        case("LOGISTIC", q(np.zeros(2, np.int8), 0.5), outputs=[out("INT8", 1 / 256, -128)]).model
+    )
+    with pytest.raises(CannotRun) as error:
+        exported(model, tmp_path / "m")
+    assert str(error.value).startswith(
+        f"{model.where}: TensorFlow has no op for 3 nodes of this TensorFlow Lite"
+    )
+    assert "FILE.onnx, FILE.tflite and --format triton can hold it" in str(error.value)
+    assert not (tmp_path / "m").exists()

@@ -105,6 +105,22 @@ def test_a_condition_for_each_row_gets_the_other_axes(shape):
     assert y.tolist() == [x[0].tolist(), (-x[1]).tolist()]
 
 
+@pytest.mark.parametrize("condition", [[True, False], [[True, False], [False, True]]])
+def test_a_condition_of_unknown_rank_gets_the_axes_that_it_lacks(condition):
+    result = fixed(
+        model_of(
+            "c = Placeholder() {dtype=bool}\n"
+            "x = Placeholder() {dtype=float32, shape=(?, 2)}\n"
+            "n = Neg(x) {T=float32}\n"
+            "y = Select(c, x, n) {T=float32}"
+        )
+    )
+    assert "Select" not in {node.op for node in result.model.graph}
+    x, c = np.arange(1, 5, dtype=np.float32).reshape(2, 2), np.array(condition)
+    (y,) = tfport.Session(result.model).run(["y:0"], {"c:0": c, "x:0": x})
+    assert np.array_equal(y, np.where(c if c.ndim == 2 else c[:, np.newaxis], x, -x))
+
+
 def test_elements_that_a_loop_does_not_write_are_appended():
     result = fixed(tfport.load(program()))
     assert result.verdict == "fixed"

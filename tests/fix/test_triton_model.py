@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import onnxruntime as ort
 import pytest
+from tests.frontends.lite.cases import case
 from tests.recorded_models import graph, load
 
 import tfport
@@ -94,6 +95,18 @@ def test_a_model_with_strings_runs_in_the_python_backend(tmp_path, backend):
     assert np.array_equal(scores.as_numpy(), expected)
     assert "words" in second.error().message()
     assert (tmp_path / "m" / "environment.yml").read_text().count("tfport") == 2
+
+
+def test_ops_that_only_tensorflow_lite_has_run_in_the_python_backend(tmp_path, backend):
+    ngrams = {"ngram_size": 2, "max_skip_size": 0, "include_all_ngrams": False}
+    text = np.array([b"a b c"], object)
+    model = tfport.load(case("SKIP_GRAM", text, **ngrams).model)
+    result, _ = written(model, tmp_path)
+    assert result.backend == "python"
+    (response,) = backend(tmp_path / "m").execute([{"in0": Tensor("in0", text)}])
+    assert response.error() is None
+    (answer,) = response.output_tensors()
+    assert answer.as_numpy().tolist() == [b"a b", b"b c"]
 
 
 def test_examples_that_affect_each_other_are_no_batch(tmp_path):

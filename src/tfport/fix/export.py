@@ -21,6 +21,7 @@ from tfport.fix.structure.functional_ops import StructureRefusal
 from tfport.fix.structure.large_constants import stored_with_variables
 from tfport.fix.structure.prune import prune
 from tfport.fix.structure.session_form import to_session_form
+from tfport.frontends.lite.definitions import lite_definitions
 from tfport.graph.inline import NO_SEGMENT, engine_function
 from tfport.graph.model import Model, Signature
 from tfport.graph.op_facts.kinds import TENSORRT_ENGINE
@@ -28,6 +29,9 @@ from tfport.graph.reach import every_node
 from tfport.graph.save import as_graph_def, as_saved_model, save_model
 from tfport.graph.state import variables
 from tfport.startup.dataclass import replace
+from tfport.words import count
+
+MAX_LISTED = 5
 
 
 def export_model(
@@ -35,6 +39,7 @@ def export_model(
 ) -> tuple[Model, dict[str, Signature]]:
     """Write a model as a SavedModel, or as one GraphDef; returns the written model and its signatures."""
     saved = _without_engines(saved_with(model, options))
+    _require_tensorflow_ops(saved)
     stored, tensors = stored_with_variables(as_graph_def(frozen_model(saved)) if as_graph else saved)
     save_model(stored, path, tensors)
     return stored, saved.signatures
@@ -94,6 +99,17 @@ def _without_engines(model: Model) -> Model:
         types = {"Tin": node.attrs["InT"], "Tout": node.attrs["OutT"]}
         node.become("StatefulPartitionedCall", {"f": function, **types})
     return work
+
+
+def _require_tensorflow_ops(model: Model) -> None:
+    nodes = [node for node in every_node(model.graph) if node.op in lite_definitions()]
+    if nodes:
+        listed = ", ".join(f"`{node.name}` ({node.op})" for node in nodes[:MAX_LISTED])
+        more = f" and {len(nodes) - MAX_LISTED} more" if len(nodes) > MAX_LISTED else ""
+        raise CannotRun(
+            f"{model.where}: TensorFlow has no op for {count(len(nodes), 'node')} of this TensorFlow Lite "
+            f"model: {listed}{more}; FILE.onnx, FILE.tflite and --format triton can hold it"
+        )
 
 
 def with_choice_among_changes(options: FixOptions) -> FixOptions:

@@ -22,6 +22,7 @@ from tfport.fix.certify.trials import Sizing, TrialBuilder
 from tfport.fix.export import export_model, saved_with
 from tfport.fix.options import FixOptions
 from tfport.fix.signature_sizes import mixed_outputs
+from tfport.formats.lite.write import lite_bytes
 from tfport.formats.output import new_path
 from tfport.graph.dtypes import DType
 from tfport.graph.model import Model, Signature, TensorSpec
@@ -83,7 +84,7 @@ def write_triton_model(
             export_signature(session, signature, str(version / "model.onnx"))
         except CannotRun as error:
             backend, why = "python", str(error)
-            export_model(model, version / "model", as_graph=False, options=options)
+            _write_for_tfport(model, version / "model", options)
             _write_python_model(folder, version, signature, scalars)
         config = [*_config(name, backend, batch, signature, inputs, answers)]
         # instances do not share variables, and a warm-up would change them
@@ -92,6 +93,14 @@ def write_triton_model(
             config += _warm_up(signature, inputs, batch)
         (folder / "config.pbtxt").write_text("\n".join(config) + "\n", encoding="utf-8")
     return TritonModel(name, backend, why, batch, signature)
+
+
+def _write_for_tfport(model: Model, path: Path, options: FixOptions) -> None:
+    """What the Python backend loads: a TensorFlow Lite file as it is, since TensorFlow may lack its ops."""
+    if model.lite is not None and options == FixOptions(signatures=options.signatures):
+        path.write_bytes(lite_bytes(model.lite))
+    else:
+        export_model(model, path, as_graph=False, options=options)
 
 
 def _signature(model: Model) -> Signature:

@@ -145,29 +145,37 @@ def compare_instead_of_cast(model: Model, journal: Journal) -> None:
 
 
 def give_conditions_axes(model: Model, facts: Facts, journal: Journal) -> None:
-    """Make each Select with a condition for each row a SelectV2, whose condition has all axes."""
+    """Make each Select with a condition for each row a SelectV2, whose condition has all axes.
+
+    So is one whose condition has an unknown rank, as in loops.
+    """
     changed = []
     for node in [node for node in model.graph if node.op == SELECT]:
         condition, values = (facts.rank(value) for value in node.inputs[:2])
-        if is_by_rows(condition, values):
-            node.set_inputs([_with_axes(node, values), *node.inputs[1:]])
+        if is_by_rows(1 if condition is None else condition, values):
+            node.set_inputs([_with_axes(node, condition, values), *node.inputs[1:]])
             node.become("SelectV2", node.attrs)
             changed.append((node.name, SELECT))
     says = "A condition for each row gets the other axes, and Select becomes SelectV2."
     journal.changed("conditions with axes", says, changed)
 
 
-def _with_axes(node: Node, rank: int | None) -> Value:
-    """The condition of a Select, with as many axes as its values; their rank is computed if not known."""
+def _with_axes(node: Node, own_rank: int | None, rank: int | None) -> Value:
+    """The condition of a Select, with as many axes as its values; ranks are computed if not known."""
     site, (condition, values, _) = Site.of(node), node.inputs
     near, sizes = condition.node, {"T": BOOL, "out_type": INT32}
     rows = site.add("Shape", [condition], sizes, name="rows").output(0)
-    if rank is not None:
+    if own_rank is not None and rank is not None:
         other_sizes = site.constant([1] * (rank - 1), INT32, near, "ones")
     else:
         whole = site.add("Rank", [values], {"T": values.dtype.base}, name="rank").output(0)
         size_1 = site.constant(1, INT32, near, "one")
-        count = site.add("Sub", [whole, size_1], {"T": INT32}, name="others").output(0)
+        own = (
+            site.add("Rank", [condition], {"T": BOOL}, name="own_rank").output(0)
+            if own_rank is None
+            else size_1
+        )
+        count = site.add("Sub", [whole, own], {"T": INT32}, name="others").output(0)
         axis = site.constant(0, INT32, near, "first")
         vector = site.add("ExpandDims", [count, axis], {"T": INT32, "Tdim": INT32}, name="count").output(0)
         other_sizes = site.add(
