@@ -195,9 +195,17 @@ def _shown(array: Any) -> str:
 def in_onnx_runtime(file: Path, inputs: list[Arrays]) -> list[Arrays]:
     session = onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
     taken, given = ([each.name for each in ends] for ends in (session.get_inputs(), session.get_outputs()))
-    return [
-        dict(zip(given, session.run(None, {n: feeds[n] for n in taken}), strict=True)) for feeds in inputs
-    ]
+    fed = [{n: _texts(feeds[n]) for n in taken} for feeds in inputs]
+    return [dict(zip(given, session.run(None, feeds), strict=True)) for feeds in fed]
+
+
+def _texts(value: Any) -> Any:
+    """ONNX Runtime takes texts, not bytes."""
+    array = np.asarray(value)
+    if array.dtype != object:
+        return array
+    texts = [x.decode("utf-8", "surrogateescape") if isinstance(x, bytes) else x for x in array.ravel()]
+    return np.array(texts, object).reshape(array.shape)
 
 
 def in_litert(file: Path, inputs: list[Arrays]) -> list[Arrays]:
@@ -313,9 +321,10 @@ def answer_calls() -> None:
     """Be the process of `OtherPython`."""
     output = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # libraries print
-    while True:
-        pickle.dump(answered(*pickle.load(sys.stdin.buffer)), output)
-        output.flush()
+    with contextlib.suppress(EOFError):
+        while True:
+            pickle.dump(answered(*pickle.load(sys.stdin.buffer)), output)
+            output.flush()
 
 
 class Processes:
@@ -359,7 +368,10 @@ def outcomes_of(case: RecordedFile, targets: tuple[str, ...], processes: Process
 
 def _asked(target: str, folder: str, inputs: list[Arrays], processes: Processes) -> list[Arrays] | str:
     if target == "TensorFlow.js":
-        model = tfport.load(Path(folder, "tfjs"))
+        try:
+            model = tfport.load(Path(folder, "tfjs"))
+        except tfport.Error as error:
+            return f"fails: {error}"
         backend = next(
             (b for b in BACKENDS if tfport.check(model, on=f"tfjs[{b}]=={TFJS}").verdict == "runs"), ""
         )

@@ -159,6 +159,7 @@ def test_a_weight_must_fit_its_node(tmp_path, node, array, message):
 
 NARROWED = [  # the type of the node, of its values, and of the weight
     ("DT_INT64", np.int64, np.int32),
+    ("DT_INT8", np.int8, np.int32),
     ("DT_DOUBLE", np.float64, F4),
     ("DT_HALF", np.float16, F4),
     ("DT_COMPLEX128", np.complex128, np.complex64),

@@ -19,7 +19,7 @@ from tfport.formats.proto import graph_pb2
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.formats.saved_model.read import ASSETS
 from tfport.formats.tfjs.read import TfjsModel, read_tfjs
-from tfport.formats.tfjs.weights import TfjsWeights
+from tfport.formats.tfjs.weights import STORED_AS, TfjsWeights
 from tfport.graph.build import graph_from_def
 from tfport.graph.dtypes import STRING, DType
 from tfport.graph.graph import Function, Graph, Node
@@ -36,18 +36,6 @@ SIGNATURE = "serving_default"
 LOADS_FOREST = "SimpleMLLoadModelFromPath"
 ASSETS_ARCHIVE = "assets.zip"
 """Where the package `@tensorflow/tfjs-tfdf` finds the files of a forest."""
-_STORED_AS = {
-    DType.parse(declared): DType.parse(stored)
-    for declared, stored in (
-        ("float16", "float32"),
-        ("float64", "float32"),
-        ("int64", "int32"),
-        ("complex128", "complex64"),
-    )
-}
-"""The types that TensorFlow.js does not have, and those that its converter stores them as."""
-
-
 def load_tfjs(location: ModelLocation, ops: OpTable) -> Model:
     """Load the model at a location."""
     file = read_tfjs(location.files, location.name)
@@ -223,7 +211,7 @@ def _bound(node: Node, weights: TfjsWeights) -> Tensor:
     declared, value = node.attrs.get("dtype"), node.attrs.get("value")
     dtype = declared if isinstance(declared, DType) else stored
     wanted = value.shape if isinstance(value, Tensor) else shape
-    if stored not in (dtype, _STORED_AS.get(dtype)):
+    if stored.name not in (dtype.name, STORED_AS.get(dtype.name)):
         raise _misfit(node, weights, f"is {stored}, its node {dtype}")
     if not shape.fits(wanted):
         raise _misfit(node, weights, f"has the shape {shape}, its node {wanted}")

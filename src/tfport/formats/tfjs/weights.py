@@ -26,6 +26,12 @@ DTYPES = {
     "complex64": pb.DT_COMPLEX64, "uint8": pb.DT_UINT8, "int8": pb.DT_INT8, "uint16": pb.DT_UINT16,
     "int16": pb.DT_INT16, "float16": pb.DT_HALF, "float64": pb.DT_DOUBLE, "int64": pb.DT_INT64,
 }  # fmt: skip
+STORED_AS = {
+    "float16": "float32", "float64": "float32", "bfloat16": "float32", "complex128": "complex64",
+    "int8": "int32", "uint8": "int32", "int16": "int32", "uint16": "int32", "uint32": "int32",
+    "int64": "int32", "uint64": "int32",
+}  # fmt: skip
+"""The types that TensorFlow.js does not have, and those that it computes with instead."""
 QUANTIZED = {"uint8": pb.DT_UINT8, "uint16": pb.DT_UINT16, "float16": pb.DT_HALF}
 MOST_BYTES = 2**48
 MOST_AXES = 32

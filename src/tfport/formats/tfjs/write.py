@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfport.errors import Error
 from tfport.formats.tfjs.signature import MODEL
-from tfport.formats.tfjs.weights import LENGTH_BYTES, QUANTIZED, decode, weight_from
+from tfport.formats.tfjs.weights import LENGTH_BYTES, QUANTIZED, STORED_AS, decode, weight_from
 from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -24,12 +24,6 @@ if TYPE_CHECKING:
 SHARD_BYTES = 4 << 20
 """What browsers keep in their caches."""
 EVERY = "*"
-STORED_AS = {
-    "float16": "float32", "float64": "float32", "bfloat16": "float32", "complex128": "complex64",
-    "int8": "int32", "uint8": "int32", "int16": "int32", "uint16": "int32", "uint32": "int32",
-    "int64": "int32", "uint64": "int32",
-}  # fmt: skip
-"""The types that TensorFlow.js does not have, and those that it computes with instead."""
 SMALLEST, LARGEST = -(2**31), 2**31 - 1
 
 
