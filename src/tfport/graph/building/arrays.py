@@ -29,6 +29,8 @@ def transpose(b: NodeBuilder[T], x: T, order: Sequence[int]) -> T:
 
 
 def concat(b: NodeBuilder[T], tensors: Sequence[T], axis: int) -> T:
+    if len(tensors) == 1:  # TensorFlow refuses ConcatV2 of one
+        return tensors[0]
     return b.result("ConcatV2", list(tensors), axis % len(known_dims(b, tensors[0])))
 
 

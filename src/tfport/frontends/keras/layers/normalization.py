@@ -37,8 +37,9 @@ def layer_normalization(
         inverse = b.Mul(inverse, _along(b, wide, gamma, axes))
     y = b.Mul(wide, inverse)
     if not rms_scaling:
-        shift = b.Mul(mean, inverse)
-        y = b.Add(y, b.Neg(shift) if beta is None else b.Sub(_along(b, wide, beta, axes), shift))
+        # TensorFlow 2.21 with oneDNN fuses `beta - mean * inverse` (_MklLayerNorm), and then epsilon is 0.001
+        shift = b.Mul(b.Neg(mean), inverse)
+        y = b.Add(y, shift if beta is None else b.Add(shift, _along(b, wide, beta, axes)))
     return b.cast(y, x.dtype)
 
 

@@ -75,7 +75,8 @@ def dilate(b: OperatorBuilder, x: LiteValue, dilations: LiteValue, value: LiteVa
 def concatenation(
     b: OperatorBuilder, *values: LiteValue, axis: int = 0, fused_activation_function: str = "NONE"
 ) -> Value:
-    return activate(b, b.ConcatV2(list(values), axis), fused_activation_function)
+    joined = b.ConcatV2(list(values), axis) if len(values) > 1 else values[0]  # TensorFlow refuses one
+    return activate(b, joined, fused_activation_function)
 
 
 @builtin("PACK", any_type=True)
