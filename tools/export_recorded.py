@@ -3,6 +3,7 @@
     python tools/export_recorded.py models                       every model of tests/models
     python tools/export_recorded.py keras|lite TENSORFLOW        Keras files and TensorFlow Lite operators
     python tools/export_recorded.py keras|lite TENSORFLOW NAME…  only these cases
+    python tools/export_recorded.py page                         write docs/evidence/export_recorded.md
 
 The Keras files are one per case of tests/frontends/keras/recorded, as one of the releases saved it; the
 operators are the cases of tests/frontends/lite. A written file runs in ONNX Runtime, LiteRT, TensorFlow.js
@@ -14,6 +15,7 @@ docs/evidence/export_recorded.json has the outcome of each: written, refused wit
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import importlib
 import io
@@ -427,8 +429,9 @@ def run_corpus(name: str, tensorflow: str, chosen: list[str]) -> dict[str, Outco
         if not hasattr(local, "processes"):
             local.processes = Processes(tensorflow)
             every.append(local.processes)
-        found[label] = outcomes_of(read(), targets, local.processes)
-        print(label, found[label], flush=True)
+        outcomes = outcomes_of(read(), targets, local.processes)
+        print(label, outcomes, flush=True)
+        found[label] = {target: says for target, says in outcomes.items() if says != "right"}
 
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(WORKERS) as threads:
         cases = [(label, read) for label, read in files(Path(folder)) if not chosen or label in chosen]
@@ -449,8 +452,100 @@ def run_models() -> dict[str, Outcomes]:
     return {name: {t: outcome_of_model(str(path_of(name)), t) for t in OF_MODELS} for name in names}
 
 
+# The page
+
+INTRODUCTION = """\
+# Exports of recorded models
+
+`tools/export_recorded.py` exports what the tests have recorded, and runs the files on the recorded
+inputs: in ONNX Runtime, LiteRT, TensorFlow.js (Node; wasm, or cpu where `check` says that wasm does not
+run it), TensorFlow 2.21, and the folders for Triton as Triton calls them. Answers are compared with
+those of the Keras release that saved the file, or of LiteRT. Right is within 0.0001 of the largest
+number (0.02 where a model computes in float16), integers are equal, 8-bit ones within one step. *Not
+written*: tfport's own comparison with LiteRT differs. `export_recorded.json` has each outcome that is
+not right.
+"""
+TITLES = {
+    "keras": "Keras files: one of each recorded case, as one of eight releases saved it",
+    "lite": "TensorFlow Lite: models of one operator, also quantized ones",
+}
+KINDS = {
+    "right": ("right",),
+    "refused": ("refused",),
+    "not written": ("differs",),
+    "wrong": ("wrong", "fails", "crashed"),
+    "not run": ("written, not run", "out of time"),
+}
+MOST_REASONS = 12
+NOTES = {
+    "keras": """\
+In the first run, TensorFlow.js failed on each masked recurrent layer (a condition for each row in a
+loop), and tfport could not read its own file with int4 weights; with oneDNN, TensorFlow 2.21 fuses
+LayerNormalization and takes 0.001 for whatever epsilon it has; concatenations of one tensor were
+SavedModels that TensorFlow refuses. All are corrected. `check --on tfjs[wasm]` warns of MaxPooling3D of
+negative numbers. TensorFlow runs convolutions over volumes in groups only on GPUs.""",
+    "lite": """\
+A sample in a fixed order: as many as half an hour allowed. In the first run, Triton's Python backend
+did not load ops that only TensorFlow Lite has, and SavedModels with such ops, which no TensorFlow
+loads, were written. What is left is at the edge: TensorFlow.js takes no empty inputs and has no
+integers of 64, 16 or 8 bits, so casts, means and divisions of these give other numbers; random numbers
+are drawn otherwise; ONNX Runtime does not wrap an int32 sum. *Out of time*: loops that do not end for
+the inputs that tfport generates.""",
+}
+
+
+def page() -> None:
+    every = json.loads(DATA.read_text())
+    lines = [INTRODUCTION]
+    for name, title in TITLES.items():
+        lines += [f"## {title}", "", *_table(every[name], CORPORA[name][1]), ""]
+        notes = NOTES[name]
+        lines += [notes, ""] if notes else []
+        lines += [
+            "What is not right and not refused:",
+            "",
+            "| case | target | outcome |",
+            "| --- | --- | --- |",
+        ]
+        for case, outcomes in every[name].items():
+            for target, says in outcomes.items():
+                if not says.startswith("refused"):
+                    text = re.sub(r"/tmp/\S+|\s+", " ", says).replace("|", "/")[:160]
+                    lines.append(f"| {case} | {target} | {text} |")
+        lines += ["", "The most frequent refusals:", "", "| target | reason | cases |", "| --- | --- | --- |"]
+        lines += [f"| {t} | {why} | {n} |" for (t, why), n in _reasons(every[name]).most_common(MOST_REASONS)]
+        lines.append("")
+    DATA.with_suffix(".md").write_text("\n".join(lines).rstrip() + "\n")
+
+
+def _table(every: dict[str, Outcomes], targets: tuple[str, ...]) -> Iterator[str]:
+    yield f"| target, of {len(every)} | {' | '.join(KINDS)} |"
+    yield f"| --- |{' --- |' * len(KINDS)}"
+    for target in targets:
+        found = [row.get(target, "right").partition(":")[0] for row in every.values()]
+        counts = [str(sum(each in names for each in found)) for names in KINDS.values()]
+        yield f"| {target} | {' | '.join(counts)} |"
+
+
+def _reasons(every: dict[str, Outcomes]) -> collections.Counter[tuple[str, str]]:
+    """Why a target refuses, by the ops that the message names."""
+    found: collections.Counter[tuple[str, str]] = collections.Counter()
+    for row in every.values():
+        for target, says in row.items():
+            if says.startswith("refused"):
+                ops = re.findall(r"\(([A-Z]\w+)\)|op `(\w+)`", says)
+                names = sorted({a or b for a, b in ops})
+                found[
+                    target, ", ".join(names) or says.removeprefix("refused: the model")[:100].lstrip(": ")
+                ] += 1
+    return found
+
+
 if __name__ == "__main__":
     match sys.argv[1:]:
+        case ["page"]:
+            page()
+            sys.exit()
         case ["models"]:
             results = run_models()
         case ["answer"]:

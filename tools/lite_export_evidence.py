@@ -396,7 +396,7 @@ def page() -> None:
 
 def _recorded() -> Iterator[str]:
     """What becomes of the models that the tests record."""
-    every = json.loads(RECORDED.read_text())
+    every = json.loads(RECORDED.read_text())["models"]
     yield "## Recorded models"
     yield ""
     yield f"`tools/export_recorded.py` exports all {len(every)} of `tests/models`: one of everything,"

@@ -72,6 +72,8 @@ def sample_section(document: dict[str, Any], head: str) -> str:
         pairs=len(pairs),
         cpu=geometric_mean(r["official"]["cpu_seconds"] / r["cpu_seconds"] for r in pairs),
         mb=geometric_mean(r["official"]["mb"] / r["mb"] for r in pairs),
+        least_cpu=min(r["official"]["cpu_seconds"] / r["cpu_seconds"] for r in pairs),
+        least_mb=min(r["official"]["mb"] / r["mb"] for r in pairs),
     )
     rows = [sample_row(model, record) for model, record in sorted(records.items())]
     notes = "".join(f"- {note}\n" for note in document["notes"])
@@ -100,7 +102,7 @@ seconds each). *Official* is tensorflowjs 4.22.0 with TensorFlow 2.15.1 for Save
 tfport wrote {written} and refused {refused} with a reason. Of those it wrote, {wrong} failed or gave different answers for some
 input or on some backend; the notes say why. Of the {both} that the official converter was given, it writes {theirs} and
 tfport {ours}. For the {pairs} that both write, the official converter uses {cpu:.1f} times the CPU seconds and {mb:.1f} times the
-memory (geometric means).
+memory (geometric means); at least {least_cpu:.1f} and {least_mb:.1f} times.
 
 | model | first run | CPU s | MB | in TensorFlow.js, or why not | official | CPU s | MB | its answers |
 |---|---|---|---|---|---|---|---|---|

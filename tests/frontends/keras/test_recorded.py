@@ -52,6 +52,26 @@ def test_recorded_models_answer_as_in_the_release_that_saved_them(
         assert_answers(model, recorded_model)
 
 
+def recorded_ops(family: str, case: str, folder: Path) -> list[list[str]]:
+    """The ops of each recorded file of a case."""
+    files = [model.write(folder) for model in recorded(family) if model.case == case]
+    assert files
+    return [[node.op for node in tfport.load(file).graph] for file in files]
+
+
+def test_a_tensor_alone_is_not_concatenated(tmp_path: Path) -> None:
+    """TensorFlow refuses a ConcatV2 of one."""
+    for ops in recorded_ops("pooling", "AdaptiveMaxPooling1D_one", tmp_path):
+        assert "ConcatV2" not in ops
+
+
+def test_layer_normalization_is_not_what_onednn_fuses(tmp_path: Path) -> None:
+    """TensorFlow 2.21 makes `beta - mean * inverse` an op for which epsilon is 0.001."""
+    for ops in recorded_ops("normalization", "LayerNormalization_epsilon", tmp_path):
+        assert "Rsqrt" in ops
+        assert "Sub" not in ops
+
+
 def assert_answers(model: KerasModel, recorded_model: RecordedModel) -> None:
     assert not model.no_graph
     call = tfport.Session(model).signature(SIGNATURE)
