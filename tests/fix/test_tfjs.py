@@ -121,6 +121,23 @@ def test_a_condition_of_unknown_rank_gets_the_axes_that_it_lacks(condition):
     assert np.array_equal(y, np.where(c if c.ndim == 2 else c[:, np.newaxis], x, -x))
 
 
+def test_a_slice_with_steps_drops_axes_afterwards():
+    result = fixed(
+        model_of(
+            "x = Placeholder() {dtype=float32, shape=(?, 4, 3)}\n"
+            "b = Const() {dtype=int32, value=int32(3)[0, 0, -1]}\n"
+            "e = Const() {dtype=int32, value=int32(3)[0, 0, 0]}\n"
+            "s = Const() {dtype=int32, value=int32(3)[1, 2, 1]}\n"
+            "y = StridedSlice(x, b, e, s) {T=float32, Index=int32, begin_mask=3, end_mask=3, "
+            "ellipsis_mask=0, new_axis_mask=0, shrink_axis_mask=4}"
+        )
+    )
+    assert [n.attrs["shrink_axis_mask"] for n in result.model.graph if n.op == "StridedSlice"] == [0]
+    x = np.arange(24, dtype=np.float32).reshape(2, 4, 3)
+    (y,) = tfport.Session(result.model).run(["y:0"], {"x:0": x})
+    assert np.array_equal(y, x[:, ::2, -1])
+
+
 def test_elements_that_a_loop_does_not_write_are_appended():
     result = fixed(tfport.load(program()))
     assert result.verdict == "fixed"

@@ -40,6 +40,7 @@ from tfport.fix.structure.tfjs_form import (
     compare_instead_of_cast,
     count_axes_from_start,
     crop_ends_first,
+    drop_axes_after_steps,
     give_conditions_axes,
     keep_filling,
     restore_shapes_of_found,
@@ -161,6 +162,7 @@ def attempt(model: Model, target: Target, form: ModelForm, options: FixOptions) 
         give_conditions_axes(work, engine.facts, journal)
         compare_instead_of_cast(work, journal)
         crop_ends_first(work, engine.facts, journal)
+        drop_axes_after_steps(work, engine.facts, journal)
         if target.tfjs is not None:
             slice_instead_of_pooling(work, target.tfjs, journal)
         restore_shapes_of_found(work, engine.facts, journal)

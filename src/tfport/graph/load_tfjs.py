@@ -36,6 +36,8 @@ SIGNATURE = "serving_default"
 LOADS_FOREST = "SimpleMLLoadModelFromPath"
 ASSETS_ARCHIVE = "assets.zip"
 """Where the package `@tensorflow/tfjs-tfdf` finds the files of a forest."""
+
+
 def load_tfjs(location: ModelLocation, ops: OpTable) -> Model:
     """Load the model at a location."""
     file = read_tfjs(location.files, location.name)

@@ -249,6 +249,33 @@ def crop_ends_first(model: Model, facts: Facts, journal: Journal) -> None:
     journal.changed("cropped at one end", "An axis is cropped at its end, then at its start.", changed)
 
 
+def drop_axes_after_steps(model: Model, facts: Facts, journal: Journal) -> None:
+    """Let Squeeze drop the axes of a slice with steps: TensorFlow.js takes the steps along other axes."""
+    changed = []
+    for node in [node for node in model.graph if node.op == "StridedSlice"]:
+        begin, end, steps = (facts.constant(value) for value in node.inputs[1:])
+        dropped = int(node.attrs.get("shrink_axis_mask", 0))
+        is_plain = not node.attrs.get("ellipsis_mask") and not node.attrs.get("new_axis_mask")
+        if not dropped or not is_plain or begin is None or end is None or steps is None or (steps == 1).all():
+            continue
+        axes = [axis for axis in range(begin.size) if dropped >> axis & 1]
+        ends, to_end = end.copy(), [axis for axis in axes if begin[axis] == -1]
+        ends[axes] = begin[axes] + 1
+        site, dtype = Site.of(node), node.inputs[0].dtype.base
+        inputs = [
+            *node.inputs[:2],
+            site.constant(ends, node.inputs[2].dtype.base, node.inputs[0].node, "ends"),
+            node.inputs[3],
+        ]
+        masks = {"end_mask": int(node.attrs.get("end_mask", 0)) | _mask(to_end), "shrink_axis_mask": 0}
+        kept = site.add("StridedSlice", inputs, {**node.attrs, **masks}, name="with_axes")
+        changed.append((node.name, node.op))
+        node.become("Squeeze", {"T": dtype, "squeeze_dims": axes})
+        node.set_inputs([kept.output(0)])
+    says = "A slice with steps keeps its axes; Squeeze drops those of one element."
+    journal.changed("axes dropped after steps", says, changed)
+
+
 def _crossing(node: Node, dims: Sequence[int | None] | None, bounds: Sequence[NDArray[Any]]) -> list[int]:
     """The bounds of a slice, each from the start to before the end, between which nothing may be left."""
     crossing: list[int] = []
