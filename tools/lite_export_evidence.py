@@ -524,9 +524,11 @@ TURNS_WORDS = (
     "Carlosmor95 (1.06) was noise of runs that take microseconds: the graphs are the converter's.",
     "",
     "Below 5 remain models that take long themselves, which the comparison runs five or more times in both",
-    "runtimes: pycnet-audio, the denoiser, and, where the converter has little to do, a small frozen graph",
-    "(Ricurry). em-deepfinder, a network of volumes of which one call takes LiteRT 4 s, needs 60 s (100",
-    "before) and 6.7 GB (9.8); maxim-deblurring, 15,118 nodes, is written in 105 s of CPU time.",
+    "runtimes: pycnet-audio, the denoiser, fidmamed31, and, where the converter has little to do, a small",
+    "frozen graph (Ricurry). The machine was busy: ratios of times differ by up to a fifth from run to run,",
+    "and those of LiteRT by up to a tenth (1.03, 1.13 and 1.05 for the denoiser); the last run is shown.",
+    "em-deepfinder, a network of volumes of which one call takes LiteRT 4 s, needs 60 s (100 before) and",
+    "6.7 GB (9.8); maxim-deblurring, 15,118 nodes, is written in 105 s of CPU time.",
 )
 NEWEST_WORDS = (
     "58 files of public repositories and wheels, drawn before any of them was looked at (the last part of",
