@@ -1,4 +1,4 @@
-"""CropAndResize (boxes cut out of images and resized to one size) and its gradients."""
+"""CropAndResize (boxes cut out of images and resized to one size) and its gradients; Resampler (points)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
 from tfport.runtime.ops.image.resize_samples import ONE, round_away
+from tfport.runtime.ops.shared.precision import widen
 
 
 class _CropAxis(NamedTuple):
@@ -150,3 +151,27 @@ def crop_and_resize_grad_boxes(grads, image, boxes, box_ind, *, method):
             ends.append(((by * np.float32(0.5) * last).sum(1),) * 2)
     (y1, y2), (x1, x2) = ends
     return np.stack([y1, x1, y2, x2], -1)
+
+
+@host("Addons>Resampler")
+def resampler(data, warp):
+    """Pixels at points (x, y), mixed from the four around each; what is outside of the image is zero."""
+    if data.ndim != 4 or warp.ndim < 2 or warp.shape[-1] != 2 or len(data) != len(warp):
+        raise RunFailed(
+            "data must have 4 axes and warp as many images, with 2 coordinates on its last axis, "
+            f"found shapes {list(data.shape)} and {list(warp.shape)}"
+        )
+    height, width, channels = data.shape[1:]
+    points = widen(warp).reshape(len(warp), int(np.prod(warp.shape[1:-1])), 2)
+    x, y = points[..., 0], points[..., 1]
+    inside = (x > -1) & (y > -1) & (x < width) & (y < height)
+    x, y = np.where(inside, x, 0), np.where(inside, y, 0)
+    left, top = np.floor(x), np.floor(y)
+    framed = np.pad(widen(data), ((0, 0), (1, 1), (1, 1), (0, 0)))
+    image, row, column = np.arange(len(data))[:, None], top.astype(np.int64) + 1, left.astype(np.int64) + 1
+    right, down = (x - left)[..., None], (y - top)[..., None]
+    mixed = (1 - right) * (1 - down) * framed[image, row, column]
+    mixed += right * down * framed[image, row + 1, column + 1]
+    mixed += (1 - right) * down * framed[image, row + 1, column]
+    mixed += right * (1 - down) * framed[image, row, column + 1]
+    return np.where(inside[..., None], mixed, 0).reshape(*warp.shape[:-1], channels).astype(data.dtype)

@@ -1,4 +1,4 @@
-"""Projective transforms of images, with the modes that fill pixels outside of them, and samples at points."""
+"""Projective transforms of images, with the modes that fill pixels outside of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
 from tfport.runtime.ops.image.resize_samples import round_away
-from tfport.runtime.ops.shared.precision import widen
 
 ONE = np.float32(1)
 
@@ -111,27 +110,3 @@ def _mixed(read: Callable[[Any, Any], Any], down: Any, across: Any) -> Any:
         return near * read(at, left).astype(np.float32) + far * read(at, right).astype(np.float32)
 
     return (bottom - down)[..., None] * row(top) + (down - top)[..., None] * row(bottom)
-
-
-@host("Addons>Resampler")
-def resampler(data, warp):
-    """Pixels at points (x, y), mixed from the four around each; what is outside of the image is zero."""
-    if data.ndim != 4 or warp.ndim < 2 or warp.shape[-1] != 2 or len(data) != len(warp):
-        raise RunFailed(
-            "data must have 4 axes and warp as many images, with 2 coordinates on its last axis, "
-            f"found shapes {list(data.shape)} and {list(warp.shape)}"
-        )
-    height, width, channels = data.shape[1:]
-    points = widen(warp).reshape(len(warp), int(np.prod(warp.shape[1:-1])), 2)
-    x, y = points[..., 0], points[..., 1]
-    inside = (x > -1) & (y > -1) & (x < width) & (y < height)
-    x, y = np.where(inside, x, 0), np.where(inside, y, 0)
-    left, top = np.floor(x), np.floor(y)
-    framed = np.pad(widen(data), ((0, 0), (1, 1), (1, 1), (0, 0)))
-    image, row, column = np.arange(len(data))[:, None], top.astype(np.int64) + 1, left.astype(np.int64) + 1
-    right, down = (x - left)[..., None], (y - top)[..., None]
-    mixed = (1 - right) * (1 - down) * framed[image, row, column]
-    mixed += right * down * framed[image, row + 1, column + 1]
-    mixed += (1 - right) * down * framed[image, row + 1, column]
-    mixed += right * (1 - down) * framed[image, row, column + 1]
-    return np.where(inside[..., None], mixed, 0).reshape(*warp.shape[:-1], channels).astype(data.dtype)

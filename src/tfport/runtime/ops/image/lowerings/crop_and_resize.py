@@ -1,4 +1,4 @@
-"""CropAndResize, lowered to gathers of pixels and interpolation between them.
+"""CropAndResize and Resampler, lowered to gathers of pixels and interpolation between them.
 
 ONNX's `RoiAlign` is something else: it averages several samples per pixel, and ONNX `Resize` with a region
 rounds positions in another order, so that pixels at the border may be inside or outside.
@@ -98,3 +98,47 @@ def _rounded(b: Builder, at: Operand) -> Operand:
     whole = b.Floor(at)
     up = b.cast(b.GreaterOrEqual(b.Sub(at, whole), b.const(0.5, FLOAT32)), FLOAT32)
     return b.int64(b.Add(whole, up))
+
+
+@lower("Addons>Resampler")
+def resampler(b, data, warp):
+    """A frame of zeros around each image has the neighbors of points that are just outside of it."""
+    if data.rank != 4 or (warp.rank or 0) < 2 or data.dtype.name not in ("float32", "float64"):
+        raise CannotLower("the rank of the images or the points is unknown or wrong, or they are float16")
+    kind, of_points = data.dtype, b.Shape(warp, start=1, end=-1)
+    batch = b.Shape(warp, start=0, end=1)
+    points = b.Concat(batch, b.ReduceProd(of_points, b.ints(0), keepdims=1), b.ints(2), axis=0)
+    points = b.Reshape(warp, points, allowzero=1)
+    x, y = (b.Gather(points, b.const(i, INT64), axis=2) for i in range(2))
+    height, width = (b.Shape(data, start=axis, end=axis + 1) for axis in (1, 2))
+    inside = b.And(_is_near(b, x, width), _is_near(b, y, height))
+    x, y = (b.Where(inside, each, b.const(0, kind)) for each in (x, y))
+    left, top = b.Floor(x), b.Floor(y)
+    right, down = (b.unsqueeze(b.Sub(*each), 2) for each in ((x, left), (y, top)))
+    framed = b.Pad(data, b.ints(0, 1, 1, 0, 0, 1, 1, 0), b.const(0, kind))
+    count = b.ReduceProd(b.Shape(framed, start=0, end=3), b.ints(0), keepdims=1)
+    pixels = b.Reshape(framed, b.Concat(count, b.Shape(data, start=3), axis=0), allowzero=1)
+    across, along = (b.Add(size, b.ints(2)) for size in (width, height))
+    number = b.Range(b.const(0, INT64), b.squeeze(batch, 0), b.const(1, INT64))
+    first = b.Reshape(number, b.Shape(data, start=0, end=1), allowzero=1)  # fails if there are not as many
+    row = b.Add(b.Mul(b.unsqueeze(first, 1), along), b.Add(b.int64(top), b.ints(1)))
+    at = b.Add(b.Mul(row, across), b.Add(b.int64(left), b.ints(1)))
+    one = b.const(1, kind)
+    to_right, to_left = right, b.Sub(one, right)
+    to_bottom, to_top = down, b.Sub(one, down)
+    below = b.Add(at, across)
+    mixed = b.Mul(b.Mul(to_left, to_top), b.Gather(pixels, at, axis=0))
+    for weights, where in (
+        (b.Mul(to_right, to_bottom), b.Add(below, b.ints(1))),
+        (b.Mul(to_left, to_bottom), below),
+        (b.Mul(to_right, to_top), b.Add(at, b.ints(1))),
+    ):
+        mixed = b.Add(mixed, b.Mul(weights, b.Gather(pixels, where, axis=0)))
+    mixed = b.Where(b.unsqueeze(inside, 2), mixed, b.const(0, kind))
+    shape = b.Concat(b.Shape(warp, start=0, end=-1), b.Shape(data, start=3), axis=0)
+    return b.Reshape(mixed, shape, allowzero=1)
+
+
+def _is_near(b: Builder, at: Operand, size: Operand) -> Operand:
+    """Whether a position is less than a pixel away from the pixels of an axis."""
+    return b.And(b.Greater(at, b.const(-1, at.dtype)), b.Less(at, b.cast(size, at.dtype)))

@@ -190,3 +190,44 @@ def tfjs_fused_depthwise_conv2d(
     layout = DataLayout(data_format)
     y = convolution(b, layout, input, filter, strides, dilations, padding, explicit_paddings, depthwise=True)
     return lower_fused_ops(b, y, layout, args, fused_ops, epsilon, leakyrelu_alpha)
+
+
+MOST_PRODUCTS = 1000
+
+
+@lower("Addons>CorrelationCost CorrelationCost")
+def correlation_cost(
+    b, input_a, input_b, *, kernel_size, max_displacement, stride_1, stride_2, pad, data_format
+):
+    """A mean of products for each displacement of the second image, and each pixel of the patches."""
+    if input_a.rank != 4 or None in input_a.shape[1:] or input_a.shape[1:] != input_b.shape[1:]:
+        raise CannotLower("the sizes of the images are unknown or differ")
+    if not kernel_size % 2 or min(kernel_size, stride_1, stride_2) < 1 or min(max_displacement, pad) < 0:
+        raise CannotLower("an attribute is invalid")
+    channels = 3 if data_format == "NHWC" else 1
+    across = (1, 2) if data_format == "NHWC" else (2, 3)
+    half, reach = kernel_size // 2, max_displacement // stride_2
+    border = max_displacement + half
+    sizes = [-(-(input_a.shape[axis] + 2 * pad - 2 * border) // stride_1) for axis in across]
+    moves = [stride_2 * n for n in range(-reach, reach + 1)]
+    if min(sizes) < 1 or (len(moves) * kernel_size) ** 2 > MOST_PRODUCTS:
+        raise CannotLower("no patch fits, or there are too many displacements")
+    pads = [0] * 8
+    for axis in across:  # the padding before the image is multiplied by the stride, as in the kernel
+        pads[axis], pads[axis + 4] = pad * stride_1, pad
+    input_b = b.Reshape(input_b, b.Shape(input_a), allowzero=1)  # fails for another number of images
+    first, second = (b.Pad(x, b.ints(*pads), b.const(0, x.dtype)) for x in (input_a, input_b))
+
+    def seen(x: Operand, *at: int) -> Operand:
+        starts = [border + place for place in at]
+        ends = [start + size * stride_1 for start, size in zip(starts, sizes, strict=True)]
+        return b.Slice(x, b.ints(*starts), b.ints(*ends), b.ints(*across), b.ints(stride_1, stride_1))
+
+    def product(down: int, right: int) -> Operand:
+        taps = [(y, x) for y in range(-half, half + 1) for x in range(-half, half + 1)]
+        pairs = (b.Mul(seen(first, y, x), seen(second, y + down, x + right)) for y, x in taps)
+        sums = [b.ReduceSum(pair, b.ints(channels), keepdims=0) for pair in pairs]
+        return b.unsqueeze(sums[0] if len(sums) == 1 else b.Sum(*sums), 1)
+
+    costs = b.Concat(*(product(down, right) for down in moves for right in moves), axis=1)
+    return b.Div(costs, b.const(kernel_size * kernel_size * input_a.shape[channels], input_a.dtype))
