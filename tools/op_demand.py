@@ -34,6 +34,8 @@ from tfport.fix.certify.trial_plan import Attempts, FittingSizes
 from tfport.fix.certify.trials import TrialBuilder
 from tfport.runtime.select_signature import select_signature
 
+OTHER_TAGS = "TFP041"
+"""What a server says of a model without a graph tagged `serve`; `run` runs its first graph."""
 MEMORY = 10 << 30
 SIZES = 25
 """The most sizes to try for each signature."""
@@ -112,7 +114,8 @@ def demand(folders: list[str], seconds: float) -> dict[str, Any]:
     coverage = examined(folders)
     rows = []
     for model in coverage.models:
-        why = "; ".join(model.lacks) or model.reason or run(model.path, seconds)
+        reason = "" if model.reason.startswith(OTHER_TAGS) else model.reason
+        why = "; ".join(model.lacks) or reason or run(model.path, seconds)
         rows.append({"path": model.path, "lacks": list(model.lacks), "loads": model.loads, "why": why})
         print(f"{'answers' if not why else why[:150]}  {model.path}", file=sys.stderr, flush=True)
     ops = Counter(op for row in rows for op in row["lacks"])
