@@ -123,9 +123,8 @@ def resampler(b, data, warp):
     first = b.Reshape(number, b.Shape(data, start=0, end=1), allowzero=1)  # fails if there are not as many
     row = b.Add(b.Mul(b.unsqueeze(first, 1), along), b.Add(b.int64(top), b.ints(1)))
     at = b.Add(b.Mul(row, across), b.Add(b.int64(left), b.ints(1)))
-    one = b.const(1, kind)
-    to_right, to_left = right, b.Sub(one, right)
-    to_bottom, to_top = down, b.Sub(one, down)
+    to_right, to_left = right, b.Sub(b.const(1, kind), right)
+    to_bottom, to_top = down, b.Sub(b.const(1, kind), down)
     below = b.Add(at, across)
     mixed = b.Mul(b.Mul(to_left, to_top), b.Gather(pixels, at, axis=0))
     for weights, where in (
