@@ -218,12 +218,12 @@ def correlation_cost(
     input_b = b.Reshape(input_b, b.Shape(input_a), allowzero=1)  # fails for another number of images
     first, second = (b.Pad(x, b.ints(*pads), b.const(0, x.dtype)) for x in (input_a, input_b))
 
-    def seen(x: Operand, *at: int) -> Operand:
+    def seen(x: Operand, *at: int) -> Any:
         starts = [border + place for place in at]
         ends = [start + size * stride_1 for start, size in zip(starts, sizes, strict=True)]
         return b.Slice(x, b.ints(*starts), b.ints(*ends), b.ints(*across), b.ints(stride_1, stride_1))
 
-    def product(down: int, right: int) -> Operand:
+    def product(down: int, right: int) -> Any:
         taps = [(y, x) for y in range(-half, half + 1) for x in range(-half, half + 1)]
         pairs = (b.Mul(seen(first, y, x), seen(second, y + down, x + right)) for y, x in taps)
         sums = [b.ReduceSum(pair, b.ints(channels), keepdims=0) for pair in pairs]
