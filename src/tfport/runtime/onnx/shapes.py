@@ -164,7 +164,11 @@ def _resize(inputs: Inputs, attrs: Attrs, outputs: int) -> list[Dims | None]:
     x, sizes = required(inputs[0]), inputs[3] if len(inputs) > 3 else None
     if sizes is not None and sizes.known is not None and "axes" not in attrs:
         return [sizes.known]
-    return [x.shape and (None,) * len(x.shape)]
+    scales = inputs[2] if len(inputs) == 3 else None
+    if x.shape is None or scales is None or scales.array is None or "axes" in attrs:
+        return [x.shape and (None,) * len(x.shape)]
+    pairs = zip(x.shape, scales.array.tolist(), strict=True)
+    return [tuple(size if scale == 1 or size is None else int(size * scale) for size, scale in pairs)]
 
 
 @shape_rule("DepthToSpace SpaceToDepth")

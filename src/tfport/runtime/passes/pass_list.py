@@ -108,6 +108,7 @@ WRITTEN: tuple[str, ...] = (
     "few_output_channels",
     "fast_layer_norm",
     "long_windows",
+    "image_blocks",
     "fast_prelu",               # OpenVINO too
     "equal_nodes",
 )  # fmt: skip

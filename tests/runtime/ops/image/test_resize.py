@@ -200,6 +200,32 @@ def test_resizes_between_known_sizes(c):
         assert_same(ours, theirs, c)
 
 
+ENLARGED = """
+    images = Placeholder() {{dtype=float, shape=(?, 4, 5, 3)}}
+    size = Const() {{dtype=int32, value=int32(2,)[{height}, {width}]}}
+    y = {op}(images, size) {{T=float, align_corners={align}, half_pixel_centers={half}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("op", "align", "half", "size", "ops"),
+    [
+        ("ResizeNearestNeighbor", "false", "false", (8, 15), ["Resize"]),
+        ("ResizeNearestNeighbor", "false", "true", (8, 15), ["Resize"]),
+        ("ResizeBilinear", "false", "true", (8, 10), ["Resize"]),
+        ("ResizeNearestNeighbor", "true", "false", (8, 15), ["Gather", "Gather"]),
+        ("ResizeNearestNeighbor", "false", "false", (8, 12), ["Gather", "Gather"]),
+        ("ResizeNearestNeighbor", "false", "false", (4, 5), []),
+    ],
+)
+def test_an_image_is_enlarged_by_constant_factors(op, align, half, size, ops):
+    """Also if the number of images is unknown, so that ONNX Runtime keeps it in blocks of channels."""
+    graph = ENLARGED.format(op=op, align=align, half=half, height=size[0], width=size[1])
+    (island,) = islands_of(graph, ["y:0"], ["images:0"])
+    moving = ("Identity", "Transpose")
+    assert [node.op_type for node in island.graph.node if node.op_type not in moving] == ops
+
+
 def test_a_photograph_is_gathered_before_it_is_converted():
     """In a quarter of the memory, and weights have the channels, as engines broadcast short rows slowly."""
     (island,) = islands_of(PHOTOGRAPH, ["y:0"], ["images:0", "size:0"])

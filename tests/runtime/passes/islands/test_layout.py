@@ -80,6 +80,17 @@ def test_transposes_cancel_through(then):
     assert carried(then) == 0
 
 
+def test_linear_interpolation_stays_between_the_last_two_axes():
+    def enlarged(b, x):
+        scales = b.const([1, 1, 2, 2], FLOAT32)
+        return b.Resize(b.transpose(x, TO_FIRST), None, scales, mode="linear")
+
+    made = both(lambda b, x: b.transpose(enlarged(b, x), TO_LAST), (2, 4, 5, 3))
+    assert made == {"Transpose": 2, "Resize": 1}
+    made = both(lambda b, x: b.Relu(enlarged(b, b.transpose(x, TO_LAST))), (2, 3, 4, 5))
+    assert made == {"Resize": 1, "Relu": 1}
+
+
 def test_reductions_renumber_the_remaining_axes():
     made = both(lambda b, x: b.ReduceMean(b.transpose(x, TO_LAST), b.ints(1, 2), keepdims=0), (2, 3, 4, 5))
     assert made["Transpose"] == 0

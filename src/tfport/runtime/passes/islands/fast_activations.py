@@ -2,18 +2,14 @@
 
 Softplus takes 2.5 times as long as eleven nodes that use vector instructions.
 
-PRelu takes several times as long as a product and a maximum, which use vector instructions. After a
-convolution both are still slow, because ONNX Runtime keeps images in blocks of 16 channels between
-convolutions, and must rearrange them for other nodes. Products with a number for each channel are
-convolutions too (one pixel, one channel each), so PRelu is computed by such convolutions only. Measured
-in one thread, MediaPipe's palm detection takes 0.7 of the time. An exported model keeps all nodes, and on
-x86-64 so does OpenVINO's, which computes PRelu together with the convolution before it.
+PRelu takes several times as long as a product and a maximum, which use vector instructions; between
+convolutions, `image_blocks` replaces it. An exported model keeps all nodes, and on x86-64 so does OpenVINO's,
+which computes PRelu together with the convolution before it.
 """
 
 from __future__ import annotations
 
 import math
-import platform
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +18,7 @@ from tfport.graph.dtypes import FLOAT32
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.operand import Operand
 from tfport.runtime.passes.island_graph import IslandGraph
+from tfport.runtime.passes.islands.image_blocks import HAS_BLOCKS
 from tfport.runtime.passes.pass_list import ONNX_RUNTIME_CPU, Condition, NodeForms, PassTarget, island_pass
 from tfport.runtime.program import OnnxNode
 
@@ -30,9 +27,6 @@ if TYPE_CHECKING:
 
 LARGE = 1024
 """Elements from which on several fast nodes take less time than one slow node."""
-BLOCK = 16
-"""Images with a multiple of so many channels are kept in blocks, on processors with 8 or 16 in a vector."""
-HAS_BLOCKS = platform.machine() in ("x86_64", "AMD64")
 FUSES_PRELU = HAS_BLOCKS
 """Whether OpenVINO gets PRelu, which it computes together with the node before it. On ARM64 its answers are
 wrong if that is a sum, a product or a maximum (OpenVINO 2026.4)."""
@@ -70,53 +64,16 @@ def _replaces_prelu(target: PassTarget) -> bool:
 
 @island_pass(when=Condition("on a CPU, in OpenVINO only on ARM64", _replaces_prelu))
 def fast_prelu(graph: IslandGraph) -> None:
-    """A PRelu with constant slopes is a product and a maximum, or convolutions between others."""
-    in_blocks: set[Operand | None] = set()
+    """A PRelu with constant slopes is a product and a maximum."""
     for node in graph.nodes:
-        if _keeps_blocks(node, in_blocks):
-            in_blocks.update(node.outputs)
         slope = node.inputs[1] if node.op == "PRelu" else None
-        if slope is None or slope.array is None or not is_usual_slope(slope):
-            continue
-        is_image = HAS_BLOCKS and _is_image(node.inputs[0], in_blocks) and _is_by_channel(slope.array)
-        graph.replace(node, *(_by_convolutions if is_image else _by_maximum)(node, slope.array))
+        if slope is not None and slope.array is not None and is_usual_slope(slope):
+            graph.replace(node, *_by_maximum(node, slope.array))
 
 
 def is_usual_slope(slope: Operand) -> bool:
     """Whether a PRelu with this slope is replaced."""
     return slope.array is not None and slope.dtype == FLOAT32 and bool(np.isfinite(slope.array).all())
-
-
-def _keeps_blocks(node: OnnxNode, in_blocks: set[Operand | None]) -> bool:
-    """Whether a node makes an image in blocks: a convolution, or a sum or activation after it."""
-    if node.op == "Conv" and not node.domain:
-        weights = node.inputs[1]
-        return weights is not None and weights.shape is not None and len(weights.shape) == 4
-    return node.op in ("Add", "PRelu") and any(operand in in_blocks for operand in node.inputs)
-
-
-def _is_image(x: Operand | None, in_blocks: set[Operand | None]) -> bool:
-    return x is not None and x in in_blocks and x.shape is not None and len(x.shape) == 4
-
-
-def _is_by_channel(slope: NDArray[Any]) -> bool:
-    """Whether slopes are those of the channels of an image, which has whole blocks of them."""
-    shape = (1,) * (4 - slope.ndim) + slope.shape
-    return len(shape) == 4 and shape == (1, slope.size, 1, 1) and slope.size % BLOCK == 0
-
-
-def _by_convolutions(node: OnnxNode, slope: NDArray[Any]) -> list[OnnxNode]:
-    """`max(x, 0) - slope * max(-x, 0)`, each product a convolution of single pixels and channels."""
-    b, x, channels = Builder(node.outputs[0].name), node.inputs[0], slope.size
-
-    def times(image: Operand | None, factors: NDArray[Any]) -> Operand:
-        weights = b.const(factors.reshape(channels, 1, 1, 1), FLOAT32)
-        return b.Conv(image, weights, group=channels, kernel_shape=[1, 1])
-
-    units = np.ones_like(slope)
-    above = b.Relu(times(x, units))  # a Relu of x itself would leave the blocks if x is not in blocks
-    below = times(b.Relu(times(x, -units)), -slope)
-    return [*b.added, OnnxNode("Add", (below, above), node.outputs, {})]
 
 
 def _by_maximum(node: OnnxNode, slope: NDArray[Any]) -> list[OnnxNode]:

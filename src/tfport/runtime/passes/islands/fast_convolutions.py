@@ -29,7 +29,7 @@ from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.onnx.runtime_branch import runtime_branch
 from tfport.runtime.operand import Operand
 from tfport.runtime.passes.island_graph import IslandGraph
-from tfport.runtime.passes.islands.fast_activations import HAS_BLOCKS
+from tfport.runtime.passes.islands.image_blocks import HAS_BLOCKS
 from tfport.runtime.passes.pass_list import ONNX_RUNTIME_CPU, island_pass
 from tfport.runtime.program import OnnxNode
 from tfport.startup.dataclass import dataclass

@@ -307,7 +307,8 @@ def _tile(state: LayoutState, node: OnnxNode) -> bool:
 
 @_layout_rule("Resize")
 def _resize(state: LayoutState, node: OnnxNode) -> bool:
-    """Permutes the scales or sizes, one per axis, if they are constant."""
+    """Permutes the scales or sizes, one per axis, if they are constant and, as engines need for linear
+    interpolation, the last two axes change."""
     x = state.transposed.get(_first(node))
     rest = node.inputs[1:]
     if (
@@ -321,7 +322,16 @@ def _resize(state: LayoutState, node: OnnxNode) -> bool:
         o if o is None or o.array is None or not o.array.size else Operand(o.dtype, value=o.array[order])
         for o in rest
     ]
+    if node.attrs.get("mode", "nearest") != "nearest" and not _changes_last_two(x.inner, inner_inputs):
+        return False
     return state.add_transposed(node, [x.inner, *inner_inputs], x.perm)
+
+
+def _changes_last_two(x: Operand, resize_inputs: Sequence[Operand | None]) -> bool:
+    *_, last = (o for o in resize_inputs if o is not None and o.array is not None)
+    numbers = np.asarray(last.array)
+    before = x.shape if last.dtype == INT64 else (1,) * numbers.size
+    return before is not None and tuple(numbers[:-2]) == tuple(before[:-2])
 
 
 @_layout_rule("Shape")

@@ -1,4 +1,5 @@
-"""Nodes that need not be computed: nothing reads them, or others of the graph compute the same.
+"""Nodes that need not be computed: nothing reads them, others of the graph compute the same, or they choose
+between two ways to the same result, where a GPU waits for the choice and a CUDA graph has no branches.
 
 A lowering often makes nodes that another one made: the shape of an image, an index in another type.
 ONNX Runtime's optimizer for it takes longer, and the whole graph is prepared again after it.
@@ -11,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from tfport.runtime.onnx.model import TINY
+from tfport.runtime.onnx.model import TINY, nodes_of
 from tfport.runtime.operand import Operand
 from tfport.runtime.passes.island_graph import IslandGraph
-from tfport.runtime.passes.pass_list import ONNX_RUNTIME_CPU, island_pass
+from tfport.runtime.passes.pass_list import GPU, ONNX_RUNTIME_CPU, island_pass
 from tfport.runtime.program import OnnxNode
 
 
@@ -63,3 +64,22 @@ def _attr_key(value: Any) -> Hashable:
     if isinstance(value, str | int):
         return value
     return repr(value)  # lists; 0.0 and -0.0 are equal, but not the same
+
+
+@island_pass(when=GPU)
+def general_branches(graph: IslandGraph) -> None:
+    """A branch that only saves time is replaced by what is right on both sides of it."""
+    for node in list(graph.nodes):
+        if node.general is not None:
+            graph.replace(node, *_inlined(node))
+
+
+def _inlined(branch: OnnxNode) -> list[OnnxNode]:
+    """The nodes of the general program, the result of which is now that of the branch."""
+    assert branch.general is not None
+    (result,), (output,) = branch.general.results, branch.outputs
+    nodes = list(nodes_of(branch.general))
+    (last,) = (node for node in nodes if result in node.outputs)
+    outputs = tuple(output if operand is result else operand for operand in last.outputs)
+    renamed = OnnxNode(last.op, last.inputs, outputs, last.attrs, last.domain, last.means)
+    return [renamed if node is last else node for node in nodes]

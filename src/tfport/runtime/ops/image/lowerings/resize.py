@@ -1,11 +1,12 @@
 """Resizing of images, lowered to weighted gathers of rows and columns, or to `Resize` if that is exact.
 
-ONNX `Resize` computes positions by a division where TensorFlow multiplies: at some sizes the
-nearest pixels differ, at many the weights of the neighbors. `Resize` is twice as fast and is used
-for bilinear resizing if both sizes are known and all positions agree.
-Gathers compute exactly what TensorFlow does. If both sizes are known, positions and weights
-are constants; otherwise the engine computes them, with the same float32 operations. Which comes first, taking
-the rows or interpolating between columns, depends on the sizes: the result is the same, the work is not.
+ONNX `Resize` computes positions by a division where TensorFlow multiplies: at some sizes the nearest pixels
+differ, at many the weights of the neighbors. `Resize` is twice as fast and is used if both sizes are known
+and all positions agree; for the nearest pixels, if each comes equally often. Where an image becomes a whole
+number of times as large, that number is a constant: then ONNX Runtime keeps images in blocks of channels.
+Gathers compute exactly what TensorFlow does. If both sizes are known, positions and weights are constants;
+otherwise the engine computes them, with the same float32 operations. Which comes first, taking the rows or
+interpolating between columns, depends on the sizes: the result is the same, the work is not.
 """
 
 from __future__ import annotations
@@ -87,8 +88,16 @@ def zero_or_error(b: Builder, wrong: Operand) -> Operand:
 @lower("ResizeNearestNeighbor")
 def resize_nearest_neighbor(b, images, size, *, align_corners, half_pixel_centers):
     _check(images, align_corners, half_pixel_centers)
-    for axis in (HEIGHT, WIDTH):
-        if (known := _known(images, size, axis)) is not None:
+    knowns = [_known(images, size, axis) for axis in (HEIGHT, WIDTH)]
+    factors = _factors(knowns)
+    if (
+        factors is not None
+        and images.dtype == FLOAT32
+        and all(_repeats(*known, align_corners, half_pixel_centers) for known in knowns if known is not None)
+    ):
+        return _enlarged(b, images, factors, mode="nearest", nearest_mode="floor")
+    for axis, known in zip((HEIGHT, WIDTH), knowns, strict=True):
+        if known is not None:
             if known[0] == known[1]:
                 continue
             at = b.const(sizes.nearest(*known, align_corners, half_pixel_centers), INT64)
@@ -112,8 +121,8 @@ def resize_bilinear(b, images, size, *, align_corners, half_pixel_centers):
     if all(
         known is not None and _positions_agree(*known, align_corners, half_pixel_centers) for known in knowns
     ):
-        out_size = [known[1] for known in knowns if known is not None]
-        return _resize(b, b.cast(images, FLOAT32), out_size, align_corners, half_pixel_centers)
+        sized = [known for known in knowns if known is not None]
+        return _resize(b, b.cast(images, FLOAT32), sized, align_corners, half_pixel_centers)
     samples = [_samples(b, images, size, axis, align_corners, half_pixel_centers) for axis in (HEIGHT, WIDTH)]
     few_rows, many_rows = (
         partial(_interpolated, images=images, samples=samples, few=few) for few in (True, False)
@@ -192,6 +201,18 @@ def per_channel(b: Builder, weights: Operand, images: Operand) -> Operand:
     return b.Expand(weights, b.ints(channels))
 
 
+def _factors(knowns: list[tuple[int, int] | None]) -> list[int] | None:
+    """How many times as large the output is along each axis, if that is known and whole."""
+    factors = [known[1] // known[0] for known in knowns if known is not None and known[1] % known[0] == 0]
+    return factors if len(factors) == len(knowns) and max(factors) > 1 else None
+
+
+def _repeats(in_size: int, out_size: int, align_corners: bool, half_pixel_centers: bool) -> bool:
+    """Whether each pixel comes equally often."""
+    times = np.arange(out_size) // (out_size // in_size)
+    return bool(np.array_equal(sizes.nearest(in_size, out_size, align_corners, half_pixel_centers), times))
+
+
 def _positions_agree(in_size: int, out_size: int, align_corners: bool, half_pixel_centers: bool) -> bool:
     """Whether the arithmetic of ONNX Runtime computes the same positions as TensorFlow's."""
     ours = sizes.positions(out_size, sizes.scale_of(in_size, out_size, align_corners), half_pixel_centers)
@@ -203,12 +224,23 @@ def _positions_agree(in_size: int, out_size: int, align_corners: bool, half_pixe
     return bool(np.array_equal(ours, theirs))
 
 
-def _resize(b: Builder, x: Operand, out_size: list[int], align_corners: bool, half_pixel: bool) -> Operand:
-    mode = "align_corners" if align_corners else "half_pixel" if half_pixel else "asymmetric"
+def _resize(
+    b: Builder, x: Operand, knowns: list[tuple[int, int]], align_corners: bool, half: bool
+) -> Operand:
+    mode = "align_corners" if align_corners else "half_pixel" if half else "asymmetric"
+    if (factors := _factors([*knowns])) is not None:
+        return _enlarged(b, x, factors, mode="linear", coordinate_transformation_mode=mode)
     planes = b.transpose(x, [0, 3, 1, 2])
-    shape = b.Concat(b.Shape(planes, start=0, end=2), b.ints(*out_size), axis=0)
+    shape = b.Concat(b.Shape(planes, start=0, end=2), b.ints(*(out for _, out in knowns)), axis=0)
     resized = b.Resize(planes, None, None, shape, mode="linear", coordinate_transformation_mode=mode)
     return b.transpose(resized, [0, 2, 3, 1])
+
+
+def _enlarged(b: Builder, x: Operand, factors: list[int], **attrs: str) -> Operand:
+    """Images enlarged by constant factors, which engines compute in the layout of convolutions."""
+    attrs = {"coordinate_transformation_mode": "asymmetric"} | attrs
+    scales = b.const([1, 1, *factors], FLOAT32)
+    return b.transpose(b.Resize(b.transpose(x, [0, 3, 1, 2]), None, scales, **attrs), [0, 2, 3, 1])
 
 
 def _same_size(b: Builder, images: Operand, size: Operand) -> Operand:
