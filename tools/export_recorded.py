@@ -297,7 +297,8 @@ def answered(target: str, folder: str, inputs: list[Arrays], run: Any = None) ->
     try:
         return (run or RUNTIMES[target])(Path(folder, TARGETS[target][-1]), inputs)
     except Exception as error:
-        return f"fails: {type(error).__name__}: {str(error)[:200]}"
+        text = str(error).replace(f"{ROOT}/", "").replace(folder, "the folder")
+        return f"fails: {type(error).__name__}: {text[:200]}"
 
 
 class OtherPython:
