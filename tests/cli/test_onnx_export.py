@@ -130,3 +130,17 @@ def test_a_rate_of_dropout_without_a_rank_is_a_scalar(axis, tmp_path):
     y = session.run(None, feeds)[0].swapaxes(0, axis)
     np.testing.assert_array_equal(y[0], x[0][[1, 0, 2]])
     np.testing.assert_array_equal(y[1], x[1][::-1])
+
+
+def test_sums_of_int32_wrap_in_onnx_runtime(tmp_path):
+    text = (
+        "x = Placeholder() {dtype=int32, shape=(3)}\n"
+        "a = Const() {dtype=int32, value=int32(1)[0]}\n"
+        "y = Sum(x, a) {T=int32, Tidx=int32, keep_dims=false}"
+    )
+    (tmp_path / "m.pb").write_bytes(graph_to_def(graph(text)).SerializeToString())
+    assert main(["export", str(tmp_path / "m.pb"), "-o", str(tmp_path / "m.onnx")]) == 0
+    (y,) = ort.InferenceSession(str(tmp_path / "m.onnx")).run(
+        None, {"x": np.array([2**31 - 1] * 3, np.int32)}
+    )
+    assert y == 2**31 - 3

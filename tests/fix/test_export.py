@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from tests.frontends.keras.files import X, expected, write_h5
 from tests.frontends.lite.cases import case, out, q
+from tests.frontends.lite.ops.custom.test_detection import CASES as DETECTIONS
 from tests.recorded_models import load
 
 import tfport
@@ -138,4 +139,12 @@ def test_ops_that_only_tensorflow_lite_has_are_no_saved_model(tmp_path):
         f"{model.where}: TensorFlow has no op for 3 nodes of this TensorFlow Lite"
     )
     assert "FILE.onnx, FILE.tflite and --format triton can hold it" in str(error.value)
+    assert not (tmp_path / "m").exists()
+
+
+def test_an_op_of_tensorflow_lite_that_graphs_may_name_is_no_saved_model(tmp_path):
+    name = "TFLite_Detection_PostProcess"
+    recorded = next(c for c in DETECTIONS if any(node.op == name for node in tfport.load(c.model).graph))
+    with pytest.raises(CannotRun, match=rf"TensorFlow has no op for 1 node .*\({name}\)"):
+        exported(tfport.load(recorded.model), tmp_path / "m")
     assert not (tmp_path / "m").exists()

@@ -8,6 +8,7 @@ node by node, as for `fix`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -27,7 +28,7 @@ from tfport.check.findings.tfjs_models import (
 from tfport.check.other_format import OtherFormat
 from tfport.formats.keras.records import KerasFile
 from tfport.graph.constants import constant
-from tfport.graph.dtypes import BOOL, DType
+from tfport.graph.dtypes import BOOL, FLOAT32, INT32, INT64, DType
 from tfport.graph.graph import Function, Node
 from tfport.graph.infer_shapes import infer_shapes
 from tfport.graph.inline import is_engine_with_function
@@ -62,7 +63,7 @@ def tfjs_findings(model: CheckedModel, target: Target) -> Iterator[TfjsFinding]:
     ]
     notes = (*_numbers_for_nan(nodes, source), *_wrong_numbers(nodes, source))
     layers = () if model.model.keras is None else _unreadable(model.model.keras)
-    for finding in (*layers, *_structure(nodes), *_sizes(nodes, source), *notes):
+    for finding in (*layers, *_structure(nodes), *_shapes(nodes, source), *_sizes(nodes, source), *notes):
         finding.signatures = sorted(model.signatures)
         yield finding.on_target(target)
     for usage in usages(nodes):
@@ -175,6 +176,86 @@ def _structure(nodes: Sequence[Node]) -> Iterator[TfjsUnsupportedNode]:
             finding = TfjsUnsupportedNode(op=op_nodes[0].op, what=what)
             finding.nodes = op_nodes
             yield finding
+
+
+CONVOLUTIONS, SLICE = ("Conv2D", "Conv3D"), "StridedSlice"
+REDUCES = ("All", "Any", "Max", "Mean", "Min", "Prod", "Sum")
+BATCHED = ("BatchMatMul", "BatchMatMulV2", "BatchMatMulV3")
+SHAPED = (*CONVOLUTIONS, SLICE, *REDUCES, *BATCHED)
+HALF, LONG = DType.parse("float16"), (INT32, INT64)
+
+
+def _shapes(nodes: Sequence[Node], source: TfjsSource) -> Iterator[TfjsUnsupportedNode]:
+    """What fails or is wrong by shapes and types together, as models of TensorFlow Lite showed.
+
+    Convolutions have no groups of channels, only a batch of one matrix is repeated, slices of several axes
+    have elements, a mean of nothing is 0, and float16 is float32, which holds more. On wasm, slices with
+    steps are of float32 alone, reductions of nothing answer anything, and GatherV2 takes one batch.
+    """
+    wrong_nodes: dict[tuple[str, str], list[Node]] = {}
+    shapes = infer_shapes(nodes[0].graph) if any(node.op in SHAPED for node in nodes) else None
+    for node in nodes:
+        sizes = [shapes.shape(value).dims or () for value in node.inputs] if shapes is not None else []
+        what = _unsupported(node, sizes)
+        if not what and source.backend == "wasm":
+            what = _unsupported_on_wasm(node, sizes)
+        if what:
+            wrong_nodes.setdefault((node.op, what), []).append(node)
+    for (op, what), wrong in wrong_nodes.items():
+        finding = TfjsUnsupportedNode(op=op, what=what)
+        finding.nodes = wrong
+        yield finding
+
+
+def _unsupported(node: Node, sizes: Sequence[Sequence[int | None]]) -> str:
+    attrs = node.attrs
+    if node.op in CONVOLUTIONS and sizes and attrs.get("data_format", "NHWC") in ("NHWC", "NDHWC"):
+        x, kernel = sizes[:2]
+        if x and kernel and None not in (x[-1], kernel[-2]) and x[-1] != kernel[-2]:
+            return "groups of channels"
+    if node.op == SLICE and (bounds := [constant(value) for value in node.inputs[1:3]]):
+        begin, end = (None if bound is None else bound.numpy() for bound in bounds)
+        if begin is not None and end is not None and begin.size > 1 and _crosses(node, begin, end):
+            return "a result without elements"
+    if node.op in BATCHED and sizes and has_unlike_batches(*sizes[:2]):
+        return "batches that are broadcast"
+    if node.op == "Mean" and sizes and 0 in sizes[0]:
+        return "no elements"
+    if node.op == "Cast" and attrs.get("DstT") == HALF and attrs.get("SrcT") in LONG:
+        return f"SrcT={attrs['SrcT']} DstT=float16"
+    return ""
+
+
+def has_unlike_batches(left: Sequence[int | None], right: Sequence[int | None]) -> bool:
+    """Whether batches of matrices are known to be broadcast, and none is of one matrix."""
+    known = [[size for size in dims[:-2] if size is not None] for dims in (left, right)]
+    if any(len(batch) != len(dims) - 2 for batch, dims in zip(known, (left, right), strict=True)):
+        return False
+    return known[0] != known[1] and all(math.prod(batch) != 1 for batch in known)
+
+
+def _crosses(node: Node, begin: Any, end: Any) -> bool:
+    """Whether a bound begins after its end, both counted from the start."""
+    masks = int(node.attrs.get("begin_mask", 0)) | int(node.attrs.get("end_mask", 0))
+    masks |= int(node.attrs.get("shrink_axis_mask", 0)) | int(node.attrs.get("new_axis_mask", 0))
+    masks |= int(node.attrs.get("ellipsis_mask", 0))
+    return _is_dense(node) and any(
+        b > e >= 0 and not masks >> axis & 1 for axis, (b, e) in enumerate(zip(begin, end, strict=True))
+    )
+
+
+def _unsupported_on_wasm(node: Node, sizes: Sequence[Sequence[int | None]]) -> str:
+    if node.op == SLICE and node.attrs.get("T") != FLOAT32 and not _is_dense(node):
+        return f"steps and T={node.attrs.get('T')}"
+    if node.op == "GatherV2" and node.attrs.get("batch_dims"):
+        return f"batch_dims={node.attrs['batch_dims']}"
+    return "no elements" if node.op in REDUCES and sizes and 0 in sizes[0] else ""
+
+
+def _is_dense(node: Node) -> bool:
+    """Whether a slice has steps of one."""
+    steps = constant(node.inputs[3])
+    return steps is not None and bool((steps.numpy() == 1).all())
 
 
 WINDOW = "ksize"

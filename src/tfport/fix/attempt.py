@@ -41,12 +41,14 @@ from tfport.fix.structure.tfjs_form import (
     count_axes_from_start,
     crop_ends_first,
     drop_axes_after_steps,
+    give_batches_one_shape,
     give_conditions_axes,
     keep_filling,
     restore_shapes_of_found,
     slice_instead_of_pooling,
     start_loops_together,
     to_one_graph,
+    wrap_bytes,
 )
 from tfport.fix.structure.transposes import cancel_transposes
 from tfport.fix.xla_programs import expand_modules
@@ -161,6 +163,8 @@ def attempt(model: Model, target: Target, form: ModelForm, options: FixOptions) 
         count_axes_from_start(work, engine.facts, journal)
         give_conditions_axes(work, engine.facts, journal)
         compare_instead_of_cast(work, journal)
+        wrap_bytes(work, journal)
+        give_batches_one_shape(work, engine.facts, journal)
         crop_ends_first(work, engine.facts, journal)
         drop_axes_after_steps(work, engine.facts, journal)
         if target.tfjs is not None:

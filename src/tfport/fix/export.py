@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from tfport.atlas.known_ops import ops_of_other_runtimes
 from tfport.atlas.target import Target
 from tfport.errors import CannotRun
 from tfport.fix.fix import Progress, fix_model
@@ -39,7 +40,7 @@ def export_model(
 ) -> tuple[Model, dict[str, Signature]]:
     """Write a model as a SavedModel, or as one GraphDef; returns the written model and its signatures."""
     saved = _without_engines(saved_with(model, options))
-    _require_tensorflow_ops(saved)
+    _require_tensorflow_ops(saved, is_lite=model.lite is not None)
     stored, tensors = stored_with_variables(as_graph_def(frozen_model(saved)) if as_graph else saved)
     save_model(stored, path, tensors)
     return stored, saved.signatures
@@ -101,8 +102,9 @@ def _without_engines(model: Model) -> Model:
     return work
 
 
-def _require_tensorflow_ops(model: Model) -> None:
-    nodes = [node for node in every_node(model.graph) if node.op in lite_definitions()]
+def _require_tensorflow_ops(model: Model, *, is_lite: bool) -> None:
+    unknown = {*lite_definitions(), *(ops_of_other_runtimes() if is_lite else ())}
+    nodes = [node for node in every_node(model.graph) if node.op in unknown]
     if nodes:
         listed = ", ".join(f"`{node.name}` ({node.op})" for node in nodes[:MAX_LISTED])
         more = f" and {len(nodes) - MAX_LISTED} more" if len(nodes) > MAX_LISTED else ""

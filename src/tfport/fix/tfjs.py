@@ -20,7 +20,7 @@ from tfport.fix.result import Fixed
 from tfport.fix.rule import LOSSY
 from tfport.fix.signature_sizes import PLACEHOLDERS
 from tfport.formats.tfjs.write import WeightQuantization
-from tfport.graph.dtypes import STRING
+from tfport.graph.dtypes import INT64, STRING
 from tfport.graph.model import Model
 from tfport.graph.save_tfjs import NO_QUANTIZATION, chosen_signature, save_tfjs, with_restored_weights
 from tfport.startup.dataclass import dataclass, replace
@@ -29,6 +29,10 @@ TOLERANCE = 0.05
 ONLY_UTF_8 = (
     "TensorFlow.js reads strings as UTF-8, inside the model too: for other bytes, and for letters beyond "
     "ASCII that the model splits into bytes, its answers may differ"
+)
+ONLY_INT32 = (
+    "TensorFlow.js has int32 for int64: it takes no larger numbers, and its answers differ where the model "
+    "computes larger ones"
 )
 QUANTIZED, FEWER_BITS = "quantized", "Weights are stored in fewer bits, as `--quantize` asks."
 
@@ -68,10 +72,13 @@ def fix_tfjs(
         restored, names = with_restored_weights(fixed.model, quantization)
         fixed.journal.changed(QUANTIZED, FEWER_BITS, [(name, "Const") for name in names], LOSSY)
         fixed.verification = verify_quantized(saved, restored, chosen, tolerance, progress)
-    if fixed.verification is not None and any(
-        spec.dtype == STRING for spec in saved.signatures[name].inputs.values()
-    ):
-        fixed.verification.needed.append(ONLY_UTF_8)
+    if fixed.verification is not None:
+        signature = saved.signatures[name]
+        ends = {spec.dtype for spec in (*signature.inputs.values(), *signature.outputs.values())}
+        if any(spec.dtype == STRING for spec in signature.inputs.values()):
+            fixed.verification.needed.append(ONLY_UTF_8)
+        if INT64 in ends:
+            fixed.verification.needed.append(ONLY_INT32)
     values = {field.name: getattr(fixed, field.name) for field in fields(Fixed)}
     return FixedTfjs(**values, quantization=quantization)
 

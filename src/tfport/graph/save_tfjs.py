@@ -102,7 +102,22 @@ def _with_present_inputs(model: Model, name: str) -> SignatureDef:
 def _json(message: Message) -> dict[str, Any]:
     from google.protobuf.json_format import MessageToDict  # slow to import
 
-    return MessageToDict(message)
+    document: dict[str, Any] = MessageToDict(message)
+    _state_zero_sizes(document)
+    return document
+
+
+def _state_zero_sizes(value: Any) -> None:
+    """Write sizes of 0, which JSON of protobuf leaves out: TensorFlow.js reads NaN then."""
+    if isinstance(value, list):
+        for each in value:
+            _state_zero_sizes(each)
+    elif isinstance(value, dict):
+        for key, each in value.items():
+            if key == "dim":
+                value[key] = [{"size": "0", **dim} for dim in each]
+            else:
+                _state_zero_sizes(each)
 
 
 def _graph_def(model: Model, nodes: Iterable[Node]) -> pb.GraphDef:

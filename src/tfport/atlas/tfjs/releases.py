@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 from typing import Any
 
@@ -49,6 +50,23 @@ ASSUMED: dict[str, dict[str, bool | int]] = {
     "FusedBatchNormV3": {"is_training": False},
 }
 """Attributes that its executor does not read, and the values that it assumes."""
+
+BYTES, WHOLE = ("int8", "uint8"), ("int32", "int64", "int8")
+WRAPPING = "Abs Add AddN AddV2 Cumprod Cumsum Mul Neg Prod Square Sub Sum"
+MISSED: dict[str, dict[str, tuple[str, ...]]] = {
+    **{key: {"T": BYTES} for key in WRAPPING.split()},
+    "DepthToSpace": {"T": (*WHOLE, "uint8", "float64", "bool")},
+    "Div": {"T": WHOLE},
+    "Gather": {"Tparams": ("string",)},
+    "Mean": {"T": (*WHOLE, "uint8")},
+}
+"""Types that the recorded cases do not show to be wrong, and those of TensorFlow Lite do.
+
+Integers of a byte do not wrap, quotients of integers are rounded down, their means are not rounded.
+"""
+MISSED_ON_WASM = {key: {"T": ("bool",)} for key in ("Select", "SelectV2")} | {
+    "StridedSlice": {"T": ("string",)}
+}
 
 WRONG_NUMBERS = dict.fromkeys(("MaxPool3D", "MaxPoolWithArgmax"), "windows of negative numbers only")
 WRONG_NUMBERS["Cast"] = "fractions"
@@ -137,10 +155,13 @@ class TfjsSource:
 
     def _refused(self, op: str) -> dict[str, list[str]]:
         entry = self._record["ops"].get(op, {})
-        refused: dict[str, list[str]] = entry.get("refused", {})
+        parts: list[Mapping[str, Sequence[str]]] = [entry.get("refused", {}), MISSED.get(op, {})]
         if self.backend == "wasm":
-            more = entry.get("wasm", {})
-            return {name: [*refused.get(name, ()), *more.get(name, ())] for name in {*refused, *more}}
+            parts += [entry.get("wasm", {}), MISSED_ON_WASM.get(op, {})]
+        refused: dict[str, list[str]] = {}
+        for part in parts:
+            for name, values in part.items():
+                refused.setdefault(name, []).extend(values)
         return refused
 
 

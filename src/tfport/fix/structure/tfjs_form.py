@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 from tfport.atlas.tfjs.releases import TfjsSource
 from tfport.check.tfjs import (
     AXES,
+    BATCHED,
     FINDS,
     SELECT,
     has_negative_axis,
     has_refused_window,
+    has_unlike_batches,
     is_by_rows,
     is_window_of_one,
 )
@@ -28,7 +30,7 @@ from tfport.fix.structure.function_bodies import Site
 from tfport.fix.structure.lower import lower_all
 from tfport.fix.structure.signature_outputs import bypass_op
 from tfport.graph.attrs import Attr
-from tfport.graph.dtypes import BOOL, FLOAT32, INT32, RESOURCE
+from tfport.graph.dtypes import BOOL, FLOAT32, INT32, RESOURCE, DType
 from tfport.graph.graph import Node, Value
 from tfport.graph.model import MAIN_OP, Model
 from tfport.graph.op_facts.kinds import ENTERS, FUNCTIONAL
@@ -37,6 +39,7 @@ from tfport.graph.reach import needed_by
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+LOWEST, BYTE = {DType.parse("int8"): -128, DType.parse("uint8"): 0}, 256
 FILLS = (
     "InitializeTable",
     "InitializeTableV2",
@@ -142,6 +145,51 @@ def compare_instead_of_cast(model: Model, journal: Journal) -> None:
             node.set_inputs([value, zero])
             changed.append((node.name, "Cast"))
     journal.changed("compared with zero", "A number is true if it is not zero.", changed)
+
+
+def wrap_bytes(model: Model, journal: Journal) -> None:
+    """Keep the low bits of integers that become int8 or uint8, for which TensorFlow.js has int32."""
+    changed = []
+    for node in [node for node in model.graph if node.op == "Cast" and node.attrs["DstT"] in LOWEST]:
+        value, lowest, dtype = node.inputs[0], LOWEST[node.attrs["DstT"]], node.inputs[0].dtype.base
+        if not dtype.is_integer or dtype == node.attrs["DstT"]:
+            continue
+        site, known = Site.of(node), {"T": INT32}
+        first = site.constant(lowest, INT32, value.node, "lowest")
+        count = site.constant(BYTE, INT32, value.node, "count")
+        wide = site.add("Cast", [value], {"SrcT": dtype, "DstT": INT32}, name="wide").output(0)
+        above = site.add("Sub", [wide, first], known, name="above").output(0)
+        turns = site.add("FloorDiv", [above, count], known, name="turns").output(0)
+        lost = site.add("Mul", [turns, count], known, name="lost").output(0)
+        node.set_inputs([site.add("Sub", [wide, lost], known, name="kept").output(0)])
+        node.attrs["SrcT"] = INT32
+        changed.append((node.name, node.op))
+    journal.changed("bytes that wrap", "Integers keep the bits that a byte has.", changed)
+
+
+def give_batches_one_shape(model: Model, facts: Facts, journal: Journal) -> None:
+    """Repeat matrices whose batches are broadcast: TensorFlow.js repeats only a batch of one matrix."""
+    changed = []
+    for node in [node for node in model.graph if node.op in BATCHED]:
+        shapes = [facts.shape(value).dims or () for value in node.inputs]
+        if not has_unlike_batches(*shapes):
+            continue
+        batches = [[size or 0 for size in dims[:-2]] for dims in shapes]
+        rank = max(map(len, batches))
+        padded = [[1] * (rank - len(batch)) + batch for batch in batches]
+        both = [a if b == 1 else b for a, b in zip(*padded, strict=True)]
+        site, repeated = Site.of(node), []
+        for value, dims, batch in zip(node.inputs, shapes, batches, strict=True):
+            rows, columns = dims[-2:]
+            if batch == both or None in (rows, columns):
+                repeated.append(value)
+                continue
+            sizes = site.constant([*both, rows, columns], INT32, value.node, "sizes")
+            attrs = {"T": value.dtype.base, "Tidx": INT32}
+            repeated.append(site.add("BroadcastTo", [value, sizes], attrs, name="repeated").output(0))
+        node.set_inputs(repeated)
+        changed.append((node.name, node.op))
+    journal.changed("batches of one shape", "Matrices are repeated until both batches are alike.", changed)
 
 
 def give_conditions_axes(model: Model, facts: Facts, journal: Journal) -> None:

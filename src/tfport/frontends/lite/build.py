@@ -70,10 +70,20 @@ class FileBuilder:
         if self.problems:
             where = f"{self.file.where}: "
             raise CannotRun(where + "; ".join(problem.removeprefix(where) for problem in self.problems))
+        self._share_tables()
         if self.initializers:
             init = self.graph.add("NoOp", name="initialize", controls=self.initializers)
             meta.collection_def[MAIN_OP].node_list.value.append(init.name)
         return meta
+
+    def _share_tables(self) -> None:
+        """Let one node be a table that several subgraphs name: TensorFlow.js finds a table by its node."""
+        tables: dict[Attr, Node] = {}
+        for node in [node for node in self.graph if node.op == "HashTableV2"]:
+            table = tables.setdefault(node.attrs["shared_name"], node)
+            if table is not node:
+                node.output(0).replace_by(table.output(0))
+                self.graph.remove(node)
 
     def _main(self, number: int) -> SubgraphBuilder:
         record = self.file.subgraphs[number]

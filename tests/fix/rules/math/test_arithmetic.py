@@ -16,6 +16,7 @@ from tfport.fix.rules.math.arithmetic import (
     division_by_type,
     product_or_zero,
     quotient_or_zero,
+    rounded_towards_zero,
     zero_or_log,
     zero_or_quotient,
 )
@@ -34,6 +35,9 @@ CASES = [
     rule_case(as_add_v2, binary("Add"), a=EDGES, b=COLUMN),
     rule_case(division_by_type, binary("Div"), a=EDGES, b=COLUMN),
     rule_case(division_by_type, binary("Div", "int32"), a=i32(7, -7), b=i32(2, 2)),
+    rule_case(rounded_towards_zero, binary("TruncateDiv", "int32"), a=i32(7, -7, -7, 7, -8, 0),
+              b=i32(2, 2, -2, -2, 2, -3)),
+    rule_case(rounded_towards_zero, binary("Div", "uint8"), a=u8(7, 200), b=u8(2, 3)),
     rule_case(as_div, binary("RealDiv"), a=EDGES, b=COLUMN),
     rule_case(as_div, binary("TruncateDiv", "uint8"), a=u8(7, 200), b=u8(2, 3)),
     rule_case(by_its_other_name, binary("Mod", "int32"), a=i32(7, -7), b=i32(-3, 3)),

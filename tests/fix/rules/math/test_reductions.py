@@ -8,9 +8,15 @@ from tests.fix.chains import chain_case, check_chain
 from tests.fix.rule_cases import assert_refuses, check, rule_case
 from tests.runtime.cases import f32, f64, i32, i64, numbers, u8
 
-from tfport.fix.rules.math.reductions import count_of_smaller, root_of_squares, with_minus_infinity
+from tfport.fix.rules.math.reductions import (
+    count_of_smaller,
+    quotients_and_remainders,
+    root_of_squares,
+    with_minus_infinity,
+)
 
 NORM = "y = EuclideanNorm(x, a) {T=%s, Tidx=int32, keep_dims=%s}"
+MEAN = "y = Mean(x, a) {T=%s, Tidx=int32, keep_dims=%s}"
 BOUND = "y = %s(s, v) {T=%s, out_type=%s}"
 SORTED = f32([-np.inf, 1, 1, 2], [0, 0, 3, np.inf])
 VALUES = f32([1, 2, -5], [-0.0, np.inf, 9])
@@ -22,6 +28,14 @@ CASES = [
     rule_case(with_minus_infinity, SUMS % ("float64", "true", "false"), x=f64([1, 2]), a=i32(0)[0]),
     rule_case(with_minus_infinity, SUMS % ("float32", "true", "false"), x=np.zeros((0, 2), np.float32),
               a=i32(0)[0]),
+    rule_case(quotients_and_remainders, MEAN % ("int32", "false"), x=i32([-7, 1, 3], [7, 1, 2]), a=i32(1),
+              constants=("a",)),
+    rule_case(quotients_and_remainders, MEAN % ("int32", "true"), x=i32([-7, 1, 3], [7, 1, 2]), a=i32(0, -1),
+              constants=("a",)),
+    rule_case(quotients_and_remainders, MEAN % ("int32", "false"), a=i32(0), constants=("a",),
+              x=i32([2**31 - 1, -(2**31)], [2**31 - 1, -(2**31)], [2**31 - 3, 5])),
+    rule_case(quotients_and_remainders, MEAN % ("int64", "false"), x=i64([-7, 1], [-2, 2]), a=i32(0),
+              constants=("a",)),
     rule_case(root_of_squares, NORM % ("float32", "false"), x=numbers(3, 4), a=i32(1)),
     rule_case(root_of_squares, NORM % ("float64", "true"), x=numbers(3, 4, kind=np.float64), a=i32(0, 1)),
     rule_case(root_of_squares, NORM % ("complex64", "false"), x=numbers(3, kind=np.complex64) * (1 + 2j),

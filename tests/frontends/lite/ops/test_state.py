@@ -6,6 +6,8 @@ from tests.frontends.lite.cases import case, check, checks, const, graph_case, o
 from tests.frontends.lite.graphs import graph, lite_file, op
 from tests.runtime.cases import f32, i32, i64, numbers, strings
 
+import tfport
+
 COUNT = {"container": "", "shared_name": "count"}
 ADD_UP = (
     op("VAR_HANDLE", "", "v", **COUNT),
@@ -113,3 +115,8 @@ CASES = [
 @pytest.mark.parametrize("c", checks(CASES))
 def test_state(c):
     check("state", c)
+
+
+def test_a_table_that_another_subgraph_fills_is_one_node():
+    graph = tfport.load(graph_case("HASHTABLE_FIND", WORDS, strings("d", "x", "a")).model).graph
+    assert [node.op for node in graph].count("HashTableV2") == 1

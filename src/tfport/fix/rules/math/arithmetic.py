@@ -47,6 +47,18 @@ def as_div(op: RuleBuilder, n: Node) -> Replacement:
     return op.Div(*n.inputs)
 
 
+@rule("Div TruncateDiv", keeps=EXACT)
+def rounded_towards_zero(op: RuleBuilder, n: Node) -> Replacement:
+    """The quotient rounded down, and one more if it is negative and not whole."""
+    x, y = n.inputs
+    if not _is_integer(n):
+        return refuse("FloorDiv rounds real numbers")
+    down = op.FloorDiv(x, y)
+    is_negative = op.NotEqual(op.Less(x, 0), op.Less(y, 0))
+    is_rounded = op.LogicalAnd(op.NotEqual(op.Mul(down, y), x), is_negative)
+    return op.AddV2(down, op.cast(is_rounded, x.dtype.base))
+
+
 OTHER_NAMES = {
     "Mod": "TruncateMod",
     "TruncateMod": "Mod",

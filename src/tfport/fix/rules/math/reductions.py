@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from tfport.check.kernel_differences import restores_infinity
 from tfport.fix.nodes.builder import RuleBuilder
 from tfport.fix.rule import EXACT, ROUNDING, OtherProblem, Replacement, refuse, rule
 from tfport.graph.building.sizes import count_to, joined, product, shape_of
-from tfport.graph.dtypes import INT32
+from tfport.graph.dtypes import INT32, INT64
 from tfport.graph.graph import Node, Value
+
+MOST_REMAINDERS = 46340
+"""The sum of as many remainders is an int32."""
 
 
 @rule("EuclideanNorm", keeps=ROUNDING)
@@ -20,6 +25,25 @@ def root_of_squares(op: RuleBuilder, n: Node) -> Replacement:
         return refuse(f"the root of a sum of {x.dtype} is rounded differently")
     square = op.Mul(x, op.Conj(x)) if x.dtype.is_complex else op.Square(x)
     return op.Sqrt(op.Sum(square, axes, keep_dims=n.attrs["keep_dims"]))
+
+
+@rule("Mean", keeps=EXACT)
+def quotients_and_remainders(op: RuleBuilder, n: Node) -> Replacement:
+    """The mean of integers, rounded towards zero, of their quotients by their number and of what remains."""
+    (x, axes), dtype = n.inputs, n.outputs[0].dtype.base
+    if dtype not in (INT32, INT64):
+        return refuse(f"the mean of {dtype} is rounded differently, or sums of it do not fit")
+    dims, chosen, keep = op.shape(x), op.array(axes), n.attrs["keep_dims"]
+    sizes = None if dims is None or chosen is None else [dims[axis] for axis in chosen.ravel()]
+    count = 0 if sizes is None or None in sizes else math.prod(size for size in sizes if size is not None)
+    if not 0 < count <= MOST_REMAINDERS:
+        return refuse(f"it is not known to be of 1 to {MOST_REMAINDERS} numbers")
+    quotients = op.FloorDiv(x, count)
+    rests = op.Sum(op.Sub(x, op.Mul(quotients, count)), axes, keep_dims=keep)
+    more = op.FloorDiv(rests, count)
+    down = op.AddV2(op.Sum(quotients, axes, keep_dims=keep), more)
+    is_rounded = op.LogicalAnd(op.Less(down, 0), op.NotEqual(op.Mul(more, count), rests))
+    return op.AddV2(down, op.cast(is_rounded, dtype))
 
 
 @rule("LowerBound UpperBound", keeps=EXACT)

@@ -51,12 +51,12 @@ def batch_to_space(b: OperatorBuilder, x: LiteValue, block: LiteValue, crops: Li
 
 @builtin("SPACE_TO_DEPTH", any_type=True)
 def space_to_depth(b: OperatorBuilder, x: LiteValue, *, block_size: int) -> Node:
-    return b.SpaceToDepth(x, block_size=block_size)
+    return b.SpaceToDepth(x, block_size=block_size) if block_size > 1 else b.Identity(x)
 
 
 @builtin("DEPTH_TO_SPACE", any_type=True)
 def depth_to_space(b: OperatorBuilder, x: LiteValue, *, block_size: int) -> Node:
-    return b.DepthToSpace(x, block_size=block_size)
+    return b.DepthToSpace(x, block_size=block_size) if block_size > 1 else b.Identity(x)
 
 
 @builtin("AVERAGE_POOL_2D MAX_POOL_2D L2_POOL_2D")

@@ -246,6 +246,8 @@ def _conv_node(
     is_dense = b.operator.code.op == "FULLY_CONNECTED"
     multiplier, shift = product_multipliers(source, weights, output, channels)
     added: Any = _no_bias(b, source, channels) if bias is None else bias
+    if bias is not None and len(bias.record.shape) > 1:
+        added = b.Reshape(bias, [-1])
     if is_dense:
         options["scales"] = [float(source.scale), float(output.scale), *weights.quantization.scale]
     return b.LiteConv(

@@ -14,12 +14,13 @@ from tfport.frontends.lite.ops.control import call_subgraph
 from tfport.frontends.lite.tensor import LiteValue
 from tfport.frontends.stablehlo.ops.xla import dimension_numbers
 from tfport.graph.attrs import FunctionRef
-from tfport.graph.dtypes import INT32, INT64
+from tfport.graph.dtypes import INT32, INT64, DType
 from tfport.graph.graph import Node, Value
 
 Axes = tuple[int, ...] | None
 REDUCERS = {"ADD": "AddV2", "MUL": "Mul", "MINIMUM": "Minimum", "MAXIMUM": "Maximum", "ALL": "LogicalAnd",
             "ANY": "LogicalOr"}  # fmt: skip
+UNSIGNED = {INT32: DType.parse("uint32"), INT64: DType.parse("uint64")}
 RNG = {"DEFAULT": 1, "PHILOX": 1, "THREEFRY": 2}
 """The numbers of XLA's generators."""
 
@@ -149,10 +150,12 @@ def sort(
 
 @builtin("STABLEHLO_RNG_BIT_GENERATOR", any_type=True)
 def rng_bit_generator(b: OperatorBuilder, state: LiteValue, *, algorithm: str = "DEFAULT") -> list[Value]:
-    """Drawn as a vector, since XLA draws the rows of a matrix one by one."""
+    """Drawn as a vector, since XLA draws the rows of a matrix one by one; TensorFlow draws no signed bits."""
     shape, dtype = b.outputs[1].shape, b.dtype(b.outputs[1].type)
-    node = b.XlaRngBitGenerator(RNG.get(algorithm, 0), state, _integers([math.prod(shape)]), dtype=dtype)
-    return [node.output(0), b.Reshape(node.output(1), _integers(shape)).output(0)]
+    drawn = UNSIGNED.get(dtype, dtype)
+    node = b.XlaRngBitGenerator(RNG.get(algorithm, 0), state, _integers([math.prod(shape)]), dtype=drawn)
+    bits = node.output(1) if drawn == dtype else b.Bitcast(node.output(1), type=dtype)
+    return [node.output(0), b.Reshape(bits, _integers(shape)).output(0)]
 
 
 def _integers(numbers: Sequence[int] | None) -> Any:

@@ -45,7 +45,15 @@ def _reduction(op: str) -> Any:
     return reduce
 
 
-lower("Sum")(_reduction("ReduceSum"))
+@lower("Sum")
+def total(b, input, reduction_indices, *, keep_dims):
+    axes = _axes(input, reduction_indices)
+    if input.dtype != INT32 or not axes or input.known is not None:
+        return _reduce(b, "ReduceSum", input, axes, keep_dims)
+    # ONNX Runtime answers the int32 that is nearest to the sum, which TensorFlow wraps
+    return b.cast(_reduce(b, "ReduceSum", b.cast(input, INT64), axes, keep_dims), INT32)
+
+
 lower("Prod")(_reduction("ReduceProd"))
 
 
