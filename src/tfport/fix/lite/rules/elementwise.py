@@ -90,12 +90,18 @@ def gelu_by_tanh(e: SubgraphEditor, n: LiteOperator) -> None:
 
 @lite_rule("SIGN FlexSign", keeps=ROUNDING)
 def sign(e: SubgraphEditor, n: LiteOperator) -> None:
-    """A number times a very large one, bounded by -1 and 1, is its sign."""
+    """A number times a very large one, bounded by -1 and 1, is its sign; subnormal ones need it twice.
+
+    Without bounds between the products, the interpreter of TensorFlow 2.21 multiplies the factors first: to
+    infinity, and then zero to NaN.
+    """
     x, y = n.inputs[0], n.outputs[0]
     e.require(x, FLOAT)
-    large = e.constant(float(np.finfo(np.float32).max))
-    scaled = e.op("MUL", (e.op("MUL", (x, large), like=y), large), like=y)
-    e.op("MINIMUM", (e.op("MAXIMUM", (scaled, e.constant(-1.0)), like=y), e.constant(1.0)), to=y)
+    large, lowest, highest = map(e.constant, (float(np.finfo(np.float32).max), -1.0, 1.0))
+    above = e.op("MAXIMUM", (e.op("MUL", (x, large), like=y), lowest), like=y)
+    nearly = e.op("MINIMUM", (above, highest), like=y)
+    above = e.op("MAXIMUM", (e.op("MUL", (nearly, large), like=y), lowest), like=y)
+    e.op("MINIMUM", (above, highest), to=y)
 
 
 @lite_rule("FlexSoftplus", keeps=ROUNDING)
