@@ -38,6 +38,8 @@ def quotients_and_remainders(op: RuleBuilder, n: Node) -> Replacement:
     count = 0 if sizes is None or None in sizes else math.prod(size for size in sizes if size is not None)
     if not 0 < count <= MOST_REMAINDERS:
         return refuse(f"it is not known to be of 1 to {MOST_REMAINDERS} numbers")
+    if dtype == INT64:  # TensorFlow wraps the sum, as it does not with int32
+        return op.TruncateDiv(op.Sum(x, axes, keep_dims=keep), count)
     quotients = op.FloorDiv(x, count)
     rests = op.Sum(op.Sub(x, op.Mul(quotients, count)), axes, keep_dims=keep)
     more = op.FloorDiv(rests, count)
