@@ -2,11 +2,14 @@
 
 import json
 import re
+import shutil
 
 import pytest
 from tests.recorded_models import path_of
 
+import tfport
 from tfport.cli.main import main
+from tfport.graph.save import save_model
 
 
 def test_export_reports_what_it_wrote(capsys, tmp_path):
@@ -77,3 +80,34 @@ def test_a_loss_that_is_refused_names_the_option_of_export(capsys, tmp_path, mon
     text = " ".join(capsys.readouterr().out.split())
     assert "`tfport export --tolerance X` allows larger differences" in text
     assert list(tmp_path.iterdir()) == []
+
+
+EVERY_FORMAT = (
+    ["m.onnx"], ["parts", "--split"], ["m.tflite"], ["m", "--format", "tfjs"], ["m", "--format", "triton"],
+    ["m"], ["m", "--for", "tensorflow==2.4.0"], ["m.pb"], ["m.npz"], ["m.safetensors"], ["m.weights.h5"],
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("end", ["index", "data-00000-of-00001"])
+@pytest.mark.parametrize("options", EVERY_FORMAT, ids=" ".join)
+def test_a_missing_file_of_the_checkpoint_is_named_and_nothing_is_written(options, end, capsys, tmp_path):
+    model = tmp_path / "model"
+    shutil.copytree(path_of("keras_sequential"), model)
+    lost = {"index": "variables.*", "data-00000-of-00001": "variables.data*"}[end]
+    for file in (model / "variables").glob(lost):
+        file.unlink()
+    out = tmp_path / "out"
+    out.mkdir()
+    assert main(["export", str(model), "-o", str(out / options[0]), *options[1:]]) == 2
+    file = model / "variables" / f"variables.{end}"
+    assert capsys.readouterr().err == f"tfport: {file}: missing; it contains variables\n"
+    assert list(out.iterdir()) == []
+
+
+def test_a_rewritten_model_without_its_weights_is_not_written(tmp_path):
+    shutil.copytree(path_of("keras_sequential"), tmp_path / "model")
+    (shard,) = (tmp_path / "model" / "variables").glob("variables.data*")
+    shard.unlink()
+    with pytest.raises(tfport.UnreadableFile, match=f"{shard.name}: missing; it contains variables"):
+        save_model(tfport.load(str(tmp_path / "model")), tmp_path / "written")
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]

@@ -7,11 +7,14 @@ from types import SimpleNamespace
 import numpy as np
 import onnxruntime as ort
 import pytest
+from tests.fix.certify.models import frozen
 from tests.frontends.lite.cases import case
+from tests.hostile_models import ENDLESS
 from tests.recorded_models import graph, load
 
 import tfport
 from tfport.errors import CannotRun, Error
+from tfport.fix import triton_model
 from tfport.fix.export import saved_with
 from tfport.fix.options import FixOptions, SignatureChanges
 from tfport.fix.triton_model import write_triton_model
@@ -192,3 +195,9 @@ def test_a_model_without_signatures_is_refused(tmp_path):
     model = Model("m", SAVED_MODEL, MemoryFiles("m", {}), graph("x = NoOp()"), pb.MetaGraphDef())
     with pytest.raises(Error, match="the model has no signatures; name the tensors"):
         written(model, tmp_path)
+
+
+def test_a_loop_that_does_not_end_is_a_reason(tmp_path, monkeypatch):
+    monkeypatch.setattr(triton_model, "SECONDS", 0.1)
+    with pytest.raises(CannotRun, match=r"the rank of `y` is not known.*: the call did not end within 0 sec"):
+        written(frozen(ENDLESS["While, island"]), tmp_path, fetches=("y:0",))

@@ -116,3 +116,8 @@ def test_what_saves_and_initializes_is_no_output():
 
 def test_a_graph_without_results_has_none():
     assert guess_outputs(model_of("w = VariableV2() {dtype=float32, shape=(2,)}")) == []
+
+
+def test_an_identity_without_an_input_is_read():
+    broken = graph_to_def(graph("x = Placeholder() {dtype=float32}\ny = Identity() {T=float32}\n"))
+    assert guess_outputs(tfport.load(broken.SerializeToString())) is not None

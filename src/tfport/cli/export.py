@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tfport.cli.arguments import add_json, add_outputs
 from tfport.cli.commands import command
 from tfport.cli.export_formats import GRAPH_DEF, ONNX, SPLIT, add_format_options, format_of
-from tfport.cli.model_arguments import add_runnable_model, load_runnable_model
+from tfport.cli.model_arguments import add_runnable_model, load_whole_model
 from tfport.cli.onnx_export import export_onnx, export_split
 from tfport.cli.other_exports import OTHER_FORMATS, VERSION, options_of, save_certified
 from tfport.cli.signature_arguments import add_signature_changes
@@ -78,7 +78,7 @@ def _tensorflow(args: argparse.Namespace, kind: str) -> dict[str, Any]:
     from tfport.fix.export import export_model
 
     with show_progress(f"exporting {args.model}"):
-        model, _ = load_runnable_model(args)
+        model, _ = load_whole_model(args)
         written, signatures = export_model(
             model, args.output, as_graph=kind == GRAPH_DEF, options=options_of(args)
         )
@@ -109,7 +109,7 @@ def _export_for(args: argparse.Namespace, kind: str) -> int:
 
     require_new_model(args.output)
     target = parse_target(args.target)
-    model, _ = load_runnable_model(args)
+    model, _ = load_whole_model(args)
     with show_progress(f"exporting {args.model}"):
         fixed = export_for(model, target, as_graph=kind == GRAPH_DEF, options=options_of(args))
         save_certified(fixed, args)

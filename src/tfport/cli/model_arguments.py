@@ -39,6 +39,16 @@ def load_runnable_model(args: argparse.Namespace) -> tuple[Model, Registry]:
     return tfport.load(args.model, tags=tags_of(args), registry=registry), registry
 
 
+def load_whole_model(args: argparse.Namespace) -> tuple[Model, Registry]:
+    """As `load_runnable_model`, with all files of the checkpoint: what is written needs them."""
+    from tfport.graph.save import require_checkpoint
+
+    model, registry = load_runnable_model(args)
+    if model.checkpoint_prefix is not None:
+        require_checkpoint(model, index=True)
+    return model, registry
+
+
 def add_inputs(parser: argparse.ArgumentParser, **options: Any) -> None:
     """`--input` and `--inputs`; `options` replace those of the latter."""
     parser.add_argument(

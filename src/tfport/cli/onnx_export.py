@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from tfport.cli.export_formats import ONNX, SPLIT
-from tfport.cli.model_arguments import load_runnable_model
+from tfport.cli.model_arguments import load_whole_model
 from tfport.cli.other_exports import VERSION, options_of
 from tfport.errors import Error
 
@@ -26,7 +26,7 @@ def export_onnx(args: argparse.Namespace) -> int:
     options = _options(args)
     (require_new_model if options.half_weights else require_new)(args.output)
     with show_progress(f"exporting {args.model}"):
-        model, registry = load_runnable_model(args)
+        model, registry = load_whole_model(args)
         written = export_onnx_file(
             model,
             args.output,
@@ -66,7 +66,7 @@ def export_split(args: argparse.Namespace) -> int:
     options = _options(args)
     require_new(args.output)
     with show_progress(f"exporting {args.model}"):
-        model, registry = load_runnable_model(args)
+        model, registry = load_whole_model(args)
         written = write_split(model, args.output, options_of(args), options, registry)
     if args.json:
         from tfport.cli.output import print_json

@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from tfport.cli.export_formats import LAYOUTS, LITE, TFJS, TFJS_LAYERS, TRITON, WEIGHTS
-from tfport.cli.model_arguments import load_runnable_model
+from tfport.cli.model_arguments import load_whole_model
 from tfport.cli.signature_arguments import signature_changes
 from tfport.errors import Error
 
@@ -48,7 +48,7 @@ def _weights(args: argparse.Namespace) -> int:
     if args.target or args.signature or args.fetch or args.feed or signature_changes(args):
         raise Error("a file of weights has no signatures and no target: leave out those options")
     with show_progress(f"exporting {args.model}"):
-        model, _ = load_runnable_model(args)
+        model, _ = load_whole_model(args)
         weights = write_weights(model, args.output, args.layout or LAYOUTS[0])
     elements = sum(math.prod(weight.shape) for weight in weights)
     if args.json:
@@ -79,7 +79,7 @@ def _lite(args: argparse.Namespace) -> int:
 
     require_new_model(args.output)
     target = parse_target(args.target or usual_interpreter(with_flex=args.allow_flex))
-    model, registry = load_runnable_model(args)
+    model, registry = load_whole_model(args)
     with show_progress(f"exporting {args.model}"):
         samples = _single_call(args.calibrate) if args.calibrate else None
         lite = LiteExportOptions(args.weights, args.tolerance, args.allow_flex, samples)
@@ -113,7 +113,7 @@ def _tfjs(args: argparse.Namespace) -> int:
         raise Error(f"--for {args.target}: expected a release of TensorFlow.js, such as tfjs==4.22.0")
     quantization = parse_quantization(args.quantize)
     with show_progress(f"exporting {args.model}") as progress:
-        model, _ = load_runnable_model(args)
+        model, _ = load_whole_model(args)
         options = options_of(args)
         fixed: Fixed
         if args.format == TFJS_LAYERS:
@@ -140,7 +140,7 @@ def _triton(args: argparse.Namespace) -> int:
     if args.target:
         raise Error("--for names a TensorFlow release; a model of Triton runs in ONNX Runtime or tfport")
     with show_progress(f"exporting {args.model}"):
-        model, registry = load_runnable_model(args)
+        model, registry = load_whole_model(args)
         # Triton's own clients cannot ask for other names
         name = re.sub(r"[^\w.-]", "_", Path(args.model.rstrip("/")).stem, flags=re.ASCII) or "model"
         written = write_triton_model(model, args.output, name, options_of(args), registry)
@@ -148,7 +148,8 @@ def _triton(args: argparse.Namespace) -> int:
         from tfport.cli.output import print_json
 
         facts = {"backend": written.backend, "max_batch_size": written.max_batch_size, "name": name}
-        why = {"why_python": written.why_python} if written.why_python else {}
+        whys = {"why_python": written.why_python, "why_untried": written.why_untried}
+        why = {key: text for key, text in whys.items() if text}
         print_json(
             {"version": VERSION, "model": args.model, "output": args.output, "kind": TRITON, **facts, **why}
         )
@@ -157,6 +158,8 @@ def _triton(args: argparse.Namespace) -> int:
     print(f"{args.output}: model {name}, backend {written.backend}, {batch}")
     if written.why_python:
         print(f"  not ONNX: {written.why_python}")
+    if written.why_untried:
+        print(f"  not run with generated inputs: {written.why_untried}")
     return 0
 
 

@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from tfport.errors import CannotRun, Error
+from tfport.errors import CannotRun, DeadlineExceeded, Error
 from tfport.fix.certify.inputs.arrays import ORDINARY
 from tfport.fix.certify.provenance import own_version
-from tfport.fix.certify.trials import Sizing, TrialBuilder
+from tfport.fix.certify.runners import SECONDS, fetches, run_to_end
+from tfport.fix.certify.trials import UNENDED, Sizing, TrialBuilder
 from tfport.fix.export import export_model, saved_with
 from tfport.fix.options import FixOptions
 from tfport.fix.signature_sizes import mixed_outputs
@@ -26,6 +27,7 @@ from tfport.formats.lite.write import lite_bytes
 from tfport.formats.output import new_path
 from tfport.graph.dtypes import DType
 from tfport.graph.model import Model, Signature, TensorSpec
+from tfport.runtime.composite import flatten_inputs, pack_outputs
 from tfport.runtime.custom.registry import Registry
 from tfport.runtime.export import export_signature
 from tfport.runtime.session import Session
@@ -55,6 +57,8 @@ class TritonModel:
     """Why ONNX does not hold the signature."""
     max_batch_size: int
     signature: Signature
+    why_untried: str = ""
+    """Why the model was not run, and so has no batches: its call does not end."""
 
 
 def write_triton_model(
@@ -66,9 +70,10 @@ def write_triton_model(
     if problems := list(_problems(signature)):
         raise CannotRun(f"{model.where}: {'; '.join(problems)}")
     session = Session(saved, registry=registry)
-    inputs, answers = _trial(saved, session, signature)
+    inputs, answers, why_untried = _trial(saved, session, signature)
     if problems := list(_unknown_ranks(signature, inputs, answers)):
-        raise CannotRun(f"{model.where}: {'; '.join(problems)}")
+        why = f": {why_untried}" if why_untried else ""
+        raise CannotRun(f"{model.where}: {'; '.join(problems)}{why}")
     has_effects = _has_effects(session, signature)
     has_batch = not has_effects and _is_batch(saved, signature, inputs, answers)
     batch = MOST_EXAMPLES if has_batch else 0
@@ -92,7 +97,7 @@ def write_triton_model(
         if inputs and not has_effects and _accepts_zeros(session, signature, inputs):
             config += _warm_up(signature, inputs, batch)
         (folder / "config.pbtxt").write_text("\n".join(config) + "\n", encoding="utf-8")
-    return TritonModel(name, backend, why, batch, signature)
+    return TritonModel(name, backend, why, batch, signature, why_untried)
 
 
 def _write_for_tfport(model: Model, path: Path, options: FixOptions) -> None:
@@ -123,17 +128,29 @@ def _problems(signature: Signature) -> Iterator[str]:
         yield f"signature `{signature.name}` has no {'outputs' if signature.inputs else 'inputs'}"
 
 
-def _trial(model: Model, session: Session, signature: Signature) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Inputs that the model accepts, and its answers; none of either if no such inputs are found."""
+def _trial(
+    model: Model, session: Session, signature: Signature
+) -> tuple[dict[str, Any], dict[str, Any], str]:
+    """Inputs that the model accepts, and its answers; none of either if no such inputs are found.
+
+    The last is why, where a call does not end.
+    """
     builder = TrialBuilder(model, signature)
     usual, unusual = builder.sizings()
     for sizing in (Sizing(EXAMPLES, OTHER_SIZE), *usual, *unusual):
         try:
             inputs = builder.trial(sizing, ORDINARY).inputs
-            return inputs, session.signature(signature.name)(**inputs)
+            return inputs, _answers(session, signature, inputs), ""
+        except DeadlineExceeded:  # a loop would go on for other sizes too
+            return {}, {}, f"{UNENDED} {SECONDS:.0f} seconds"
         except Error:  # of the model, or of sizes with too many elements
             continue
-    return {}, {}
+    return {}, {}, ""
+
+
+def _answers(session: Session, signature: Signature, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    values = run_to_end(session, fetches(signature), flatten_inputs(signature, inputs), SECONDS)
+    return pack_outputs(signature, values)
 
 
 def _unknown_ranks(
@@ -165,7 +182,7 @@ def _accepts_zeros(session: Session, signature: Signature, inputs: Mapping[str, 
         name: np.full_like(a, b"") if a.dtype == object else np.zeros_like(a) for name, a in inputs.items()
     }
     try:
-        session.signature(signature.name)(**empty)
+        _answers(session, signature, empty)
     except Error:
         return False
     return True

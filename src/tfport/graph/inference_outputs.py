@@ -162,7 +162,7 @@ def _outputs(node: Node) -> list[Value]:
 
 def _is_pivot(node: Node) -> bool:
     """Whether a node only starts a branch: it has a value only if the branch is taken."""
-    return node.op == "Identity" and node.inputs[0].node.op == "Switch"
+    return node.op == "Identity" and any(value.node.op == "Switch" for value in node.inputs)
 
 
 def _unread(node: Node, aside: set[Node]) -> list[Value]:

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tfport.errors import CannotRun, UnreadableFile
+from tfport.formats.checkpoint.bundle import Bundle
 from tfport.formats.checkpoint.read import Checkpoint, open_checkpoint
 from tfport.formats.files import Files
 from tfport.formats.format import ModelFormat
@@ -214,6 +215,20 @@ def checkpoint_files(files: Files, prefix: str) -> Iterator[tuple[str, str]]:
         end = name.removeprefix(base)
         if name.startswith(base) and (not end or end.startswith((".index", ".data-", "-0"))):
             yield f"{folder}{slash}{name}", end
+
+
+def missing_checkpoint_files(model: Model, *, needed: bool) -> list[str]:
+    """A sentence for each missing shard, or for the index of a `needed` checkpoint without files."""
+    prefix = model.checkpoint_prefix
+    if prefix is None:
+        return []
+    ends = {end for _, end in checkpoint_files(model.files, prefix)}
+    lost = [".index"] if needed and not ends else []
+    if isinstance(model.checkpoint, Bundle):
+        lost = [shard.removeprefix(prefix) for shard in model.checkpoint.shard_ends()]
+    return [
+        f"{model.files.label(prefix)}{end}: missing; it contains variables" for end in lost if end not in ends
+    ]
 
 
 def _signature(name: str, proto: pb.SignatureDef, order: NameOrder) -> Signature:

@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from dataclasses import fields
 from pathlib import Path
 
-from tfport.errors import Error
+from tfport.errors import Error, UnreadableFile
 from tfport.formats.checkpoint.signature import CHECKPOINT
 from tfport.formats.checkpoint.write import Tensors, write_bundle
 from tfport.formats.files import MemoryFiles
@@ -26,8 +26,9 @@ from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.formats.tfjs.signature import TFJS
 from tfport.graph.graph_outputs import graph_outputs
 from tfport.graph.load import SERVE
-from tfport.graph.model import Model, Signature, checkpoint_files
+from tfport.graph.model import Model, Signature, checkpoint_files, missing_checkpoint_files
 from tfport.graph.serialize import Bytes, graph_def_bytes, meta_graph_bytes, saved_model_bytes
+from tfport.graph.state import variables
 
 ASSET_FOLDERS = ("assets", "assets.extra")
 FILES = ("keras_metadata.pb",)
@@ -41,6 +42,8 @@ def save_model(model: Model, path: str | os.PathLike[str], tensors: Tensors | No
     """
     if model.format is CHECKPOINT:
         raise Error(f"{model.where}: a checkpoint has no graph to write")
+    if tensors is None:
+        require_checkpoint(model)
     if written_format(model) is SAVED_MODEL:
         with new_path(path) as folder:
             _saved_model(as_saved_model(model), folder, tensors)
@@ -49,6 +52,13 @@ def save_model(model: Model, path: str | os.PathLike[str], tensors: Tensors | No
     else:
         with new_path(path) as file:
             _write(file, graph_def_bytes(model.graph, path))
+
+
+def require_checkpoint(model: Model, *, index: bool = False) -> None:
+    """Raise an error for files of the checkpoint that are missing; for its index, only if asked."""
+    needed = index and any(variable.key for variable in variables(model))
+    for sentence in missing_checkpoint_files(model, needed=needed):
+        raise UnreadableFile(sentence)
 
 
 def written_format(model: Model) -> ModelFormat:

@@ -5,7 +5,6 @@ It only describes the model; `check` decides where it runs.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -15,7 +14,7 @@ from tfport.errors import UnreadableFile
 from tfport.formats.format import ModelFormat
 from tfport.graph.dtypes import DType
 from tfport.graph.graph_outputs import GraphOutputs, graph_outputs
-from tfport.graph.model import Model, Signature, TensorSpec, checkpoint_files
+from tfport.graph.model import Model, Signature, TensorSpec, missing_checkpoint_files
 from tfport.graph.op_counts import OpCounts, count_ops
 from tfport.graph.reach import every_node
 from tfport.graph.shapes import Shape
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from tfport.inspection.lite import LiteInspection
 
 KERAS_2 = "Keras 2"
-SHARD = re.compile(r"\.data-\d{5}-of-\d{5}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,26 +165,13 @@ def _stored(model: Model, model_variables: list[GraphVariable], problems: list[s
     try:
         checkpoint = model.checkpoint
         entries = [checkpoint.entry(name) for name in checkpoint.names()] if checkpoint else []
-        problems += _missing_files(model, needed=bool(model_variables))
+        problems += missing_checkpoint_files(model, needed=bool(model_variables))
     except UnreadableFile as error:
         problems.append(str(error))
         return []
     return [
         StoredTensor(e.name, DType.of(e.dtype), Shape(e.shape), e.nbytes, owners.get(e.name)) for e in entries
     ]
-
-
-def _missing_files(model: Model, *, needed: bool) -> list[str]:
-    """The missing index or shards of a checkpoint, by the names of its files."""
-    prefix = model.checkpoint_prefix
-    if prefix is None:
-        return []
-    ends = {end for _, end in checkpoint_files(model.files, prefix)}
-    lost = [".index"] if needed and not ends else []
-    if ".index" in ends:
-        count = max((int(end[-5:]) for end in ends if SHARD.fullmatch(end)), default=1)
-        lost = [end for i in range(count) if (end := f".data-{i:05}-of-{count:05}") not in ends]
-    return [f"{model.files.label(prefix)}{end}: missing; it contains variables" for end in lost]
 
 
 def _custom(model: Model, counted: OpCounts, known: KnownOps) -> Counter[str]:

@@ -204,3 +204,13 @@ def test_constants_are_written_once():
     file = translated(model, {name: s for name, s in model.signatures.items() if s.outputs})
     contents = [bytes(data) for data in file.buffers if len(data)]
     assert len(contents) == len(set(contents))
+
+
+def test_what_litert_does_not_compute_in_float64_is_refused():
+    text = "x = Placeholder() {dtype=float64, shape=(2, 3)}\n"
+    (chosen,) = resolve_targets("ai-edge-litert==2.3.0")
+    of_y = FixOptions(fetches=("y:0",))
+    refused = r"`y` \(Tanh\): LiteRT has no TANH of float64 numbers; rebuild the model in float32"
+    with pytest.raises(CannotRun, match=refused):
+        export_lite(frozen(text + "y = Tanh(x) {T=float64}"), chosen, "m.tflite", of_y)
+    assert export_lite(frozen(text + "y = Sign(x) {T=float64}"), chosen, "m.tflite", of_y).ok

@@ -6,14 +6,19 @@ A runner runs a model on trials, and returns for each the outputs or why it refu
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from concurrent.futures import Future
+from threading import Thread
 from typing import Any
 
 import numpy as np
 
-from tfport.errors import CannotRun, Error
+from tfport.errors import CannotRun, DeadlineExceeded, Error, RunCancelled
 from tfport.fix.certify.inputs.vocabulary_words import graph_words, table_words
-from tfport.fix.certify.trials import Trial
+from tfport.fix.certify.trials import UNENDED, Trial
 from tfport.graph.model import Model, Signature
+from tfport.graph.op_facts.kinds import ENTERS
+from tfport.runtime.bounds.stop_signal import StopSignal
 from tfport.runtime.composite import flatten_inputs, pack_outputs
 from tfport.runtime.custom.registry import Registry
 from tfport.runtime.engines.engine import Engine
@@ -21,6 +26,13 @@ from tfport.runtime.freed_memory import return_freed_memory
 from tfport.runtime.program import Program
 from tfport.runtime.session import Session
 from tfport.startup.dataclass import dataclass, field
+
+LOOPS = ("While", "StatelessWhile", *ENTERS)
+"""Only these may go on for ever."""
+SECONDS, SECONDS_AGAIN = 30.0, 5.0
+"""For a call of a model with loops, and for the calls after one that did not end."""
+
+WORKER = "tfport-trial"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +75,7 @@ class OwnSession:
         self.side = side
         self.registry = registry
         self.why = ""
+        self.seconds = SECONDS
         self._session: Session | None = None
         try:
             self._session = Session(side.model, registry=registry, engine=engine)
@@ -96,7 +109,11 @@ class OwnSession:
     def _asked(self, session: Session, trial: Trial) -> TrialOutcome:
         signature = self.side.signatures[trial.signature]
         try:
-            values = session.run(fetches(signature), fed(signature, trial))
+            values = run_to_end(session, fetches(signature), fed(signature, trial), self.seconds)
+        except DeadlineExceeded:
+            why = f"{UNENDED} {self.seconds:.0f} seconds"
+            self.seconds = min(self.seconds, SECONDS_AGAIN)
+            return TrialOutcome(why=why)
         except CannotRun as error:
             return TrialOutcome(why=str(error), ran=False)
         except Error as error:
@@ -124,6 +141,34 @@ class OwnSession:
             self._session.plans.clear()
             self._session.release_checkpoint()
             return_freed_memory()
+
+
+def run_to_end(session: Session, tensors: list[str], feeds: Mapping[str, Any], seconds: float) -> list[Any]:
+    """The values of tensors; DeadlineExceeded if a model with loops needs more seconds.
+
+    An engine that computes cannot be interrupted, only told to stop: it runs in another thread.
+    """
+    graph = session.model.graph
+    if not any(each.has_any(LOOPS) for each in (graph, *graph.library.functions.values())):
+        values: list[Any] = session.run(tensors, feeds)
+        return values
+    stop, answer = StopSignal(), Future[Any]()
+
+    def answer_in_time() -> None:
+        try:
+            answer.set_result(session.run(tensors, feeds, timeout=seconds, stop=stop))
+        except BaseException as error:
+            answer.set_exception(error)
+
+    thread = Thread(target=answer_in_time, name=WORKER, daemon=True)
+    try:
+        thread.start()
+        while thread.is_alive():
+            thread.join(0.5)  # with a timeout, a signal is handled soon
+    except KeyboardInterrupt:
+        stop.stop(RunCancelled("interrupted"))
+        raise
+    return list(answer.result())
 
 
 def fetches(signature: Signature) -> list[str]:

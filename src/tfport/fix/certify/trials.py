@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
 GIVEN, WARMUP, GENERATED = "given", "warm-up", "generated"
 """Where the inputs of a trial come from."""
+UNENDED = "the call did not end within"
+"""How the reason starts why there is no outcome of a trial: a loop goes on for these inputs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ import numpy as np
 
 from tfport.fix.certify.compare import NarrowestType, OutputDifference, Tolerance
 from tfport.fix.certify.failed_trial import FailedTrial
-from tfport.fix.certify.trials import GIVEN, WARMUP, Trial
+from tfport.fix.certify.trials import GIVEN, UNENDED, WARMUP, Trial
 from tfport.startup.dataclass import dataclass, field
 from tfport.words import count
 
@@ -292,6 +292,8 @@ class Verification:
         if not refused:
             return "; ".join(self.left_out)
         why, times = Counter(trial.why for trial in refused).most_common(1)[0]
+        if unended := next((trial for trial in refused if trial.why.startswith(UNENDED)), None):
+            return f"the comparison did not finish: with inputs `{unended.name}`, {unended.why}"
         inputs = (
             "the user's inputs" if refused[0].origin == GIVEN else f"{times:,} of {len(refused):,} inputs"
         )

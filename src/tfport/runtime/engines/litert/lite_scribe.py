@@ -39,6 +39,13 @@ TYPES = {
 }  # fmt: skip
 
 
+NOT_IN_FLOAT64 = (
+    "ABS", "ADD", "BATCH_MATMUL", "CEIL", "CONCATENATION", "COS", "DIV", "EQUAL", "EXP", "FLOOR",
+    "FULLY_CONNECTED", "LESS", "LOG", "LOGISTIC", "LOG_SOFTMAX", "MAXIMUM", "MEAN", "MINIMUM", "MUL", "NEG",
+    "POW", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_PROD", "RELU", "ROUND", "SIN", "SOFTMAX", "SQRT", "SUB", "SUM",
+    "TANH",
+)  # fmt: skip
+"""Operators that LiteRT 2.3.0 was seen to refuse for float64 numbers; it takes them in SIGN or TRANSPOSE."""
 MOST_TRANSPOSED = 5
 """Axes that TRANSPOSE of every version moves."""
 FIRST = {"BROADCAST_TO": 2}
@@ -86,6 +93,8 @@ class LiteScribe:
     ) -> list[IslandValue]:
         """An operator with several results, each with its sizes and dtype; None is a size nobody knows."""
         values = []
+        if op in NOT_IN_FLOAT64 and self.model.has_type(inputs, "FLOAT64"):
+            raise NotInLite(f"LiteRT has no {op} of float64 numbers; rebuild the model in float32")
         for sizes, dtype in results:
             own = tuple(order) if order is not None else plain_order(sizes)
             lying = [sizes[axis] for axis in own]
@@ -365,6 +374,9 @@ class SubgraphWriter:
         tensor.has_rank = True
         self._tensors.append(tensor)
         return number
+
+    def has_type(self, tensors: Sequence[int], lite_type: str) -> bool:
+        return any(number >= 0 and self._tensors[number].type == lite_type for number in tensors)
 
     def rank(self, tensor: int) -> int:
         return len(self._tensors[tensor].shape)
