@@ -112,3 +112,15 @@ def assert_close(result: np.ndarray, answer: np.ndarray, relative: float) -> Non
     np.testing.assert_allclose(
         result.astype("f8"), answer.astype("f8"), rtol=relative, atol=relative * float(scale), equal_nan=True
     )
+
+
+def test_bins_are_integers_of_the_type_of_the_release(tmp_path: Path) -> None:
+    models = [each for each in recorded() if each.case in ("Discretization_old", "Discretization_plain")]
+    types = {str(answer.dtype) for each in models for _, (answer,) in each.questions()}
+    assert types == {"int32", "int64"}
+    for each in models:
+        loaded = tfport.load(each.write(tmp_path))
+        (input_name,), (output_name,) = input_names(loaded), output_names(loaded)
+        for (array,), (answer,) in each.questions():
+            results = tfport.Session(loaded).signature(SIGNATURE)(**{input_name: array})
+            assert results[output_name].dtype == answer.dtype, each

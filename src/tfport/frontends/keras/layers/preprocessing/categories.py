@@ -171,13 +171,13 @@ def discretization(
     output_mode: str = "int",
     sparse: bool = False,
 ) -> LayerTensor:
-    """Bins by their boundaries; Keras 2 before 2.6 calls them `bins`."""
+    """Bins by their boundaries; Keras 2 before 2.6 calls them `bins`, and 2.4.4 was seen to answer int32."""
     boundaries = bins if bin_boundaries is None and isinstance(bins, list) else bin_boundaries
     if boundaries is None:
         raise b.refuse(
             "the boundaries of its bins are not in the file; state `bin_boundaries` and save again"
         )
     indices = b.node("Bucketize", x if x.dtype != INT64 else b.cast(x, FLOAT32), boundaries=list(boundaries))
-    integer = INT64 if b.version.numbers < (3, 11) else INT32
+    integer = INT64 if (2, 5) <= b.version.numbers < (3, 11) else INT32
     dtype = integer if output_mode == "int" else None
     return encoded(b, b.tensor(indices, x.shape), output_mode, len(boundaries) + 1, dtype=dtype)
