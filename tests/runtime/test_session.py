@@ -109,6 +109,7 @@ UNFIT = [  # type, fed value, what the error says
     ("int4", [1.5], "`x:0` must be int4, got float64"),
     ("int32", [1.0], "`x:0` must be int32, got float64"),
     ("int32", [None], "`x:0` must be int32, got None"),
+    ("float32", [1.5, None], "`x:0` must be float32, got None"),
     ("bool", [1], "`x:0` must be bool, got int64"),
     ("float32", [10**400], "`x:0` must be float32, got an integer that is too large"),
     ("float32", [[1], [2, 3]], "`x:0` must be a rectangular float32 array, got nested lists of different"),

@@ -70,7 +70,7 @@ def _is_convertible(array: NDArray[Any], dtype: np.dtype[Any], *, is_array: bool
 
 def _described(array: NDArray[Any]) -> str:
     if array.dtype.kind == "O" and (wrong := _non_integers(array)):
-        return repr(wrong[0])
+        return repr(next((element for element in wrong if not isinstance(element, float)), wrong[0]))
     return "strings" if array.dtype.kind in "SU" else str(array.dtype)
 
 
