@@ -435,3 +435,25 @@ def test_only_known_models_failed_in_the_real_releases():
             answers = [text for key, text in outcome.items() if key[0].isdigit()]
             if name not in FAILS:
                 assert all(text.startswith(("same", "not for this release")) for text in answers), name
+
+
+def test_volumes_in_groups_of_channels_are_refused():
+    text = """
+        x = Placeholder() {{dtype=float32, shape=(?, 3, 3, 3, 4)}}
+        k = Placeholder() {{dtype=float32, shape=(2, 2, 2, {}, 6)}}
+        y = Conv3D(x, k) {{T=float32, strides=[1, 1, 1, 1, 1], padding="VALID", data_format="NDHWC"}}"""
+    result = fixed(model_of(text.format(2)))
+    assert result.verdict == "remains"
+    assert "does not support op `Conv3D` with groups of channels" in " ".join(result.remaining)
+    assert fixed(model_of(text.format(4))).verdict == "fixed"
+
+
+def test_what_wasm_answers_wrongly_is_said():
+    pool = 'strides=[1, 2, 2, 2, 1], ksize=[1, 2, 2, 2, 1], padding="VALID", data_format="NDHWC"'
+    text = "x = Placeholder() {dtype=float32, shape=(1, 4, 4, 4, 2)}\n"
+    largest, average = (
+        fixed(model_of(f"{text}y = {op}(x) {{T=float32, {pool}}}")) for op in ("MaxPool3D", "AvgPool3D")
+    )
+    warning = "tfjs 4.22.0 (wasm) answers MaxPool3D wrongly for windows of negative numbers only"
+    assert warning in largest.verification.caveats
+    assert warning not in average.verification.caveats

@@ -61,7 +61,7 @@ def tfjs_findings(model: CheckedModel, target: Target) -> Iterator[TfjsFinding]:
         for node in model.needed_nodes()
         if node.op not in CONVERTED and not is_engine_with_function(node)
     ]
-    notes = (*_numbers_for_nan(nodes, source), *_wrong_numbers(nodes, source))
+    notes = (*_numbers_for_nan(nodes, source), *wrong_numbers(nodes, source))
     layers = () if model.model.keras is None else _unreadable(model.model.keras)
     for finding in (*layers, *_structure(nodes), *_shapes(nodes, source), *_sizes(nodes, source), *notes):
         finding.signatures = sorted(model.signatures)
@@ -128,7 +128,7 @@ def _numbers_for_nan(nodes: Sequence[Node], source: TfjsSource) -> Iterator[Tfjs
         yield TfjsNumberForNan(op=", ".join(ops), nodes=comparing)
 
 
-def _wrong_numbers(nodes: Sequence[Node], source: TfjsSource) -> Iterator[TfjsWrongForSomeNumbers]:
+def wrong_numbers(nodes: Sequence[Node], source: TfjsSource) -> Iterator[TfjsWrongForSomeNumbers]:
     for op in dict.fromkeys(node.op for node in nodes):
         if numbers := source.wrong_numbers(op):
             wrong = [node for node in nodes if node.op == op and (op != "Cast" or _is_truth(node))]
@@ -154,7 +154,7 @@ def _structure(nodes: Sequence[Node]) -> Iterator[TfjsUnsupportedNode]:
 
     `Select` with a condition for each row: TensorFlow.js broadcasts it. Non-maximum suppression in a loop:
     it gets boxes of another rank. Axes from the end, in some ops: the result has another shape. What is
-    found in a table is a vector, whatever the shape of the keys.
+    found in a table is a vector, whatever the shape of the keys. Volumes are convolved with all channels.
     """
     in_loops = [node for node in nodes if node.op.startswith(BOXES) and _is_in_loop(node)]
     by_rows = [node for node in nodes if node.op == SELECT]

@@ -11,6 +11,8 @@ import os
 from dataclasses import fields
 
 from tfport.atlas.target import Target
+from tfport.atlas.tfjs.releases import TfjsSource
+from tfport.check.tfjs import wrong_numbers
 from tfport.fix.certify.verification import Verification
 from tfport.fix.certify.verify import verify
 from tfport.fix.export import saved_with, with_choice_among_changes
@@ -79,6 +81,12 @@ def fix_tfjs(
             fixed.verification.needed.append(ONLY_UTF_8)
         if INT64 in ends:
             fixed.verification.needed.append(ONLY_INT32)
+        if target.tfjs is not None:
+            wasm = TfjsSource(target.tfjs.version, "wasm")
+            fixed.verification.needed += [
+                f"{wasm.name} answers {finding.op} wrongly for {finding.numbers}"
+                for finding in wrong_numbers(list(fixed.model.graph), wasm)
+            ]
     values = {field.name: getattr(fixed, field.name) for field in fields(Fixed)}
     return FixedTfjs(**values, quantization=quantization)
 
