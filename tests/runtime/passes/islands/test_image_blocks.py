@@ -74,6 +74,10 @@ def _with_residual(b, x, before):
     return _relu6(b, b.Add(x, b.MaxPool(before, kernel_shape=[1, 1])))
 
 
+def _prelu_by_abs(b, x, _):
+    return b.Add(b.Relu(x), b.Mul(_by_channel(b), b.Sub(x, b.Abs(x))))
+
+
 CONV = ["Conv"]
 CHANGED = {
     "factors": (lambda b, x, _: b.Mul(x, _by_channel(b)), CONV),
@@ -85,6 +89,7 @@ CHANGED = {
     "negative": (lambda b, x, _: b.Neg(x), CONV),
     "hard swish": (_hard_swish, ["Conv", "Clip", "Conv", "Mul"]),
     "Relu6 after a sum": (_with_residual, ["MaxPool", "Add", "Conv", "Clip"]),
+    "PRelu by Abs": (_prelu_by_abs, ["Relu", "Relu", "Conv", "Add", "Conv", "Conv", "Add"]),
     "PRelu": (
         lambda b, x, _: b.PRelu(x, _by_channel(b, shape=(-1, 1, 1))),
         ["Conv", "Relu", "Conv", "Relu", "Conv", "Add"],
