@@ -161,7 +161,7 @@ def test_certificates_of_the_same_name_are_noticed_before_the_work(tmp_path, cap
     assert fix(ATTENTION, "--for", "tensorflow==1.13.2", "-o", tmp_path / "out") == 2
     (tmp_path / "out.tflite.certificate.html").write_text("")
     assert main(["export", ATTENTION, "-o", str(tmp_path / "out.tflite")]) == 2
-    monkeypatch.setattr("tfport.cli.onnx_export.load_runnable_model", lambda _: pytest.fail("it was loaded"))
+    monkeypatch.setattr("tfport.cli.onnx_export.load_whole_model", lambda _: pytest.fail("it was loaded"))
     (tmp_path / "out.onnx.certificate.html").write_text("")
     assert main(["export", ATTENTION, "-o", str(tmp_path / "out.onnx"), "--weights", "float16"]) == 2
     assert capsys.readouterr().err.count("already exists") == 3

@@ -23,7 +23,10 @@ LITE = {
     "nms_score_threshold": 0.25,
     "nms_iou_threshold": 0.5,
     "num_classes": 4,
-    "scales": [10.0, 10.0, 5.0, 5.0],
+    "y_scale": 10.0,
+    "x_scale": 10.0,
+    "h_scale": 5.0,
+    "w_scale": 5.0,
 }
 
 
