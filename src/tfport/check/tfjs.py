@@ -154,7 +154,7 @@ def _structure(nodes: Sequence[Node]) -> Iterator[TfjsUnsupportedNode]:
 
     `Select` with a condition for each row: TensorFlow.js broadcasts it. Non-maximum suppression in a loop:
     it gets boxes of another rank. Axes from the end, in some ops: the result has another shape. What is
-    found in a table is a vector, whatever the shape of the keys. Volumes are convolved with all channels.
+    found in a table is a vector, whatever the shape of the keys.
     """
     in_loops = [node for node in nodes if node.op.startswith(BOXES) and _is_in_loop(node)]
     by_rows = [node for node in nodes if node.op == SELECT]

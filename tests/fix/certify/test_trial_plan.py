@@ -117,7 +117,7 @@ def test_few_inputs_find_what_all_find(part, other, monkeypatch):
     before = frozen(NETWORK)
     after = frozen(NETWORK.replace(part, other).replace("c = Conv2D(", POSITIVE))
     full = verify(before, after, live=False)
-    monkeypatch.setattr(trial_plan, "DEAR", -1.0)
+    monkeypatch.setattr(trial_plan, "FEW_VALUES", -1.0)
     few = verify(before, after, live=False)
     assert len(few.trials) <= len(full.trials) / 2
     assert few.verdict == full.verdict == DIFFERS
@@ -125,7 +125,7 @@ def test_few_inputs_find_what_all_find(part, other, monkeypatch):
 
 
 def test_few_inputs_have_the_values_of_many(monkeypatch):
-    monkeypatch.setattr(trial_plan, "DEAR", -1.0)
+    monkeypatch.setattr(trial_plan, "FEW_VALUES", -1.0)
     same = verify(frozen(NETWORK), frozen(NETWORK.replace("c = Conv2D(", POSITIVE)), live=False)
     assert same.verdict == ALIKE
     kinds = [trial.name.partition(",")[0] for trial in same.trials]
@@ -133,7 +133,7 @@ def test_few_inputs_have_the_values_of_many(monkeypatch):
 
 
 def test_few_sequences_are_padded_too(monkeypatch):
-    monkeypatch.setattr(trial_plan, "DEAR", -1.0)
+    monkeypatch.setattr(trial_plan, "FEW_VALUES", -1.0)
     text = "x = Placeholder() {dtype=float32, shape=(?, ?, 3)}\ny = Neg(x) {T=float32}"
     verification = verify(frozen(text), frozen(text), live=False)
     assert [trial.name for trial in verification.trials if trial.name.startswith("padded")]

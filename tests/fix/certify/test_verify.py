@@ -363,7 +363,7 @@ def test_a_model_whose_calls_are_costly_gets_two_sizes_and_other_values_on_the_s
         return ordinary, [s for n, s in trials if not n.startswith("ordinary")], verification.left_out
 
     usual, others, _ = sizes()
-    monkeypatch.setattr(trial_plan, "COSTLY", -1.0)
+    monkeypatch.setattr(trial_plan, "FEW_SIZES", -1.0)
     few, on_the_smaller, left_out = sizes()
     assert few == [usual[0], (usual[1][0], *usual[-1][1:])]  # every open size differs
     assert len(usual) > 2

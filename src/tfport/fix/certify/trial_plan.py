@@ -30,11 +30,11 @@ from tfport.startup.dataclass import replace
 SECONDS = 60.0
 """The processor time of all threads for the generated trials of a signature; further ones are skipped and
 reported. A busy machine must not make a comparison weaker."""
-COSTLY = 0.25
-"""If a call takes at least this many processor seconds, only two sizes are tried. Every open size differs
+FEW_SIZES = 0.25
+"""If a call takes at least this many CPU-seconds, only two sizes are tried. Every open size differs
 between them, and unusual values are tried only in the smaller one."""
-DEAR = 0.05
-"""From this many on, the second input has several kinds of values side by side, and few others follow."""
+FEW_VALUES = 0.05
+"""From this many on, the second input has values of several profiles side by side, and few others follow."""
 ENOUGH = 3
 """If the original accepts this many sizes, unusual ones are not tried."""
 Tried = tuple[Trial, TrialOutcome]
@@ -108,12 +108,12 @@ class TrialPlan:
             if time.process_time() > end:
                 self.left_out.append(f"{builder.signature.name}: more sizes (out of time)")
                 break
-            if len(taken) > 1 and min(costs) > COSTLY:
+            if len(taken) > 1 and min(costs) > FEW_SIZES:
                 self.left_out.append(
                     f"{builder.signature.name}: more sizes (a call takes {min(costs):.1f} s)"
                 )
                 break
-            if len(taken) == 1 and min(costs) > COSTLY and sizing in sizes.usual:
+            if len(taken) == 1 and min(costs) > FEW_SIZES and sizing in sizes.usual:
                 other = replace(sizes.usual[-1], rows=sizing.rows)
                 sizing = other if sizes.fit(other) else sizing
             if not sizes.fit(sizing):
@@ -121,7 +121,7 @@ class TrialPlan:
             if (room := room - sizes.elements(sizing)) < 0:
                 self.left_out.append(f"{builder.signature.name}: more sizes (their inputs are too large)")
                 break
-            values = MIXED if len(taken) == 1 and min(costs) > DEAR else ORDINARY
+            values = MIXED if len(taken) == 1 and min(costs) > FEW_VALUES else ORDINARY
             seen.add(values)
             began = time.process_time()
             tried = attempts.first_accepted(sizing, values, again=builder.parses_features)
@@ -136,7 +136,7 @@ class TrialPlan:
             return
         taken = taken or [sizing for sizing in sizes.usual if sizing not in sizes.too_small]
         profiles = builder.profiles() if builder.signature.inputs and taken else []
-        if profiles and costs and min(costs) > DEAR:
+        if profiles and costs and min(costs) > FEW_VALUES:
             profiles = [profile for profile in builder.few_of(profiles) if profile not in seen]
             each = "an input of its own for each kind of values"
             self.left_out.append(f"{builder.signature.name}: {each} (a call takes {min(costs):.2g} s)")
@@ -145,7 +145,7 @@ class TrialPlan:
                 self.left_out.append(f"{builder.signature.name}: `{profile.name}` (out of time)")
                 continue
             sizing = taken[0 if len(taken) < 2 or sizes.is_large(taken[0]) else 1]
-            if costs and min(costs) > COSTLY:
+            if costs and min(costs) > FEW_SIZES:
                 sizing = min(taken, key=sizes.elements)
             if (room := room - sizes.elements(sizing)) < 0:
                 self.left_out.append(f"{builder.signature.name}: `{profile.name}` (the inputs are too large)")

@@ -131,6 +131,16 @@ def test_nothing_changes_where_nothing_reads_blocks():
     assert _Network(add=lambda b, x, _: b.Mul(x, _number(b, 0.3)), last=False).ops() == ["Conv", "Mul"]
 
 
+def test_convolutions_stay_whatever_they_read():
+    """Of a constant image, and with a bias that is computed."""
+    b, ones = Builder("test"), np.ones((1, 32, *SIZE))
+    x = Operand(FLOAT32, (32,), name="x")
+    kernel = b.const(np.eye(32, dtype=np.float32)[..., None, None], FLOAT32)
+    image = b.Conv(b.Conv(b.const(ones, FLOAT32), kernel), kernel, x)
+    y = b.Conv(image, kernel)
+    assert [node.op for node in rewritten(blocks.image_blocks, b.added, [y])] == ["Conv"] * 3
+
+
 def test_nothing_changes_without_blocks(monkeypatch):
     monkeypatch.setattr(blocks, "HAS_BLOCKS", False)
     assert _Network(add=CHANGED["hard swish"][0]).ops() == ["Conv", "Add", "Clip", "Mul", "Mul", "Conv"]

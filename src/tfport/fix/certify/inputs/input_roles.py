@@ -207,19 +207,19 @@ def _sparse_op(reading: Reading) -> TensorPart | None:
 
 def _atom_op(reading: Reading) -> TensorPart | None:
     """The part of a system of atoms that an op of DeePMD-kit reads."""
-    node, kind = reading.node, reading.argument
+    node, argument = reading.node, reading.argument
     if not node.op.startswith(ATOM_PREFIXES) or node.signature is None:
         return None
-    if kind not in (COORD, TYPE, NATOMS, BOX, MESH):
+    if argument not in (COORD, TYPE, NATOMS, BOX, MESH):
         return None
     names = [arg.name for arg in node.signature.inputs]
     if NATOMS not in names or len(node.inputs) != len(names):
         return None
-    if kind == MESH and node.op.endswith("Mix"):
-        kind = MIXED_MESH
+    if argument == MESH and node.op.endswith("Mix"):
+        argument = MIXED_MESH
     atoms = {int(n.attrs["total_atom_num"]) for n in node.graph if "total_atom_num" in n.attrs}
-    fixed = atoms.pop() if len(atoms) == 1 and kind == NATOMS else 0
-    return TensorPart(str(node.inputs[names.index(NATOMS)]), kind, fixed)
+    fixed = atoms.pop() if len(atoms) == 1 and argument == NATOMS else 0
+    return TensorPart(str(node.inputs[names.index(NATOMS)]), argument, fixed)
 
 
 def _last_size(value: Value) -> int | None:

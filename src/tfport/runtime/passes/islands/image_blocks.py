@@ -108,13 +108,15 @@ class _Blocks:
             negative = b.Add(_times(b, b.Relu(x), -_ones(x)), x)
             _times(b, negative, 2 * _ones(x))
             self._replace(node, b)
-        elif len(images) > 1:
+        elif len(images) == 1:
+            steps = None if self._is_fused(node) else _by_convolutions(node, images[0])
+            if steps is not None:
+                steps(b, images[0])
+                self._replace(node, b)
+        elif node.op in TOGETHER:
             inputs = tuple(x if x in self.kept else _times(b, x) for x in images)
             if b.added:
                 self.graph.replace(node, *b.added, OnnxNode(node.op, inputs, node.outputs, node.attrs))
-        elif (steps := _by_convolutions(node, images[0])) is not None and not self._is_fused(node):
-            steps(b, images[0])
-            self._replace(node, b)
 
     def _replace(self, node: OnnxNode, b: Builder) -> None:
         """Put the nodes of a builder in place of a node; the last one has its output."""

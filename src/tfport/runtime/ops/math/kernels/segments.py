@@ -42,15 +42,15 @@ def _starts(segment_ids):
     return starts, segment_ids[starts]
 
 
-def _reduced(data, segment_ids, count, kind):
+def _reduced(data, segment_ids, count, reduction):
     """Reduce sorted segments; empty segments get the op's default."""
     wide = widen(data)
-    results = full((count, *data.shape[1:]), _EMPTY[kind], wide.dtype)
+    results = full((count, *data.shape[1:]), _EMPTY[reduction], wide.dtype)
     if data.shape[0]:
         starts, ids = _starts(segment_ids)
-        function = _REDUCE["Sum" if kind == "Mean" else kind]
+        function = _REDUCE["Sum" if reduction == "Mean" else reduction]
         rows = _each_reduced(function, wide, starts)
-        if kind == "Mean":
+        if reduction == "Mean":
             rows = _divide(rows, np.diff([*starts, len(segment_ids)]))
         results[ids] = rows
     return results.astype(data.dtype)
@@ -84,8 +84,8 @@ def segment(data, segment_ids, *, context):
 @host("SegmentSumV2 SegmentProdV2 SegmentMaxV2 SegmentMinV2")
 def segment_v2(data, segment_ids, num_segments, *, context):
     _check_sorted(data, segment_ids)
-    kind = context.op.removeprefix("Segment").removesuffix("V2")
-    return _unsorted(data, segment_ids, int(num_segments), kind)
+    reduction = context.op.removeprefix("Segment").removesuffix("V2")
+    return _unsorted(data, segment_ids, int(num_segments), reduction)
 
 
 @host("UnsortedSegmentSum UnsortedSegmentProd UnsortedSegmentMax UnsortedSegmentMin")
@@ -93,7 +93,7 @@ def unsorted_segment(data, segment_ids, num_segments, *, context):
     return _unsorted(data, segment_ids, int(num_segments), context.op.removeprefix("UnsortedSegment"))
 
 
-def _unsorted(data, segment_ids, count, kind):
+def _unsorted(data, segment_ids, count, reduction):
     """Reduce segments in any order; rows with a negative id are ignored."""
     if count < 0:
         raise RunFailed(f"num_segments must not be negative, found {count}")
@@ -106,28 +106,28 @@ def _unsorted(data, segment_ids, count, kind):
     check_indices(segment_ids, count, "segment_ids", OUT_OF_RANGE, may_be_negative=True)
     if ids.size and ids.min() < 0:
         rows, ids = rows[ids >= 0], ids[ids >= 0]
-    if kind in ("Sum", "Prod") and (ids[1:] >= ids[:-1]).all():
-        return _reduced(rows, ids, count, kind)
+    if reduction in ("Sum", "Prod") and (ids[1:] >= ids[:-1]).all():
+        return _reduced(rows, ids, count, reduction)
     wide = widen(rows)
-    results = full((count, *rest), _empty(kind, data.dtype), wide.dtype)
-    if kind in ("Max", "Min") and wide.dtype.kind == "f" and np.isnan(wide).any():
+    results = full((count, *rest), _empty(reduction, data.dtype), wide.dtype)
+    if reduction in ("Max", "Min") and wide.dtype.kind == "f" and np.isnan(wide).any():
         # in order, since TensorFlow's comparison keeps the newer value if either is NaN
         for at, row in zip(ids, wide, strict=True):
-            kept = results[at] > row if kind == "Max" else results[at] < row
+            kept = results[at] > row if reduction == "Max" else results[at] < row
             results[at] = np.where(kept, results[at], row)
     else:
-        _REDUCE[kind].at(results, ids, wide)
+        _REDUCE[reduction].at(results, ids, wide)
     return results.astype(data.dtype)
 
 
-def _empty(kind, dtype):
+def _empty(reduction, dtype):
     """The result of an empty segment; for Max and Min, the limits of the type."""
-    if kind in ("Sum", "Prod"):
-        return _EMPTY[kind]
+    if reduction in ("Sum", "Prod"):
+        return _EMPTY[reduction]
     import ml_dtypes
 
     limits: Any = np.iinfo(dtype) if dtype.kind in "iu" else ml_dtypes.finfo(dtype)
-    return limits.min if kind == "Max" else limits.max
+    return limits.min if reduction == "Max" else limits.max
 
 
 @host("SparseSegmentSum SparseSegmentMean SparseSegmentSqrtN")
